@@ -1,0 +1,1 @@
+"""Who answers: one configurable transformer, plain for training and hooked for looking."""

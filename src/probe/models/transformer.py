@@ -1,0 +1,437 @@
+"""The model, all of it: a decoder-only transformer whose every part can be left out.
+
+Every named activation passes through `tap(name, tensor)`. Training gives no tap, takes the fused attention kernel and
+never imports transformer_lens; looking gives one (`probe.models.hooked`), and where it asks for scores or pattern the
+same numbers are computed in the open. Names and shapes are those of TransformerLens.
+
+Axes:
+    batch    sentences                    d_model  residual stream
+    pos      positions of a sentence      d_head   one head's width
+    query    positions that look          d_mlp    hidden layer of the MLP
+    key      positions that are looked at d_vocab  words
+    head     attention heads
+
+Sources: Vaswani et al. 2017 (attention, sinusoids); Radford et al. 2019 (pre-norm block, initialisation); Su et al. 2021
+(RoPE); Press et al. 2022 (ALiBi).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from einops import einsum, rearrange
+from jaxtyping import Float, Int
+from torch import Generator, Tensor
+
+from probe.errors import ProbeError
+from probe.models.config import ModelConfig
+
+EPSILON = 1e-5
+"""Added to the variance in LayerNorm."""
+
+
+class Tap(Protocol):
+    """Sees, and may replace, each named activation."""
+
+    def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        """Return the tensor that the model goes on with."""
+        ...
+
+    def wants(self, name: str) -> bool:
+        """Whether this activation is looked at, so that it has to be computed on its own."""
+        ...
+
+
+class _NoTap:
+    """Training's tap: looks at nothing."""
+
+    def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        return tensor
+
+    def wants(self, name: str) -> bool:
+        return False
+
+
+NO_TAP = _NoTap()
+
+
+def dropped(x: Tensor, share: float, generator: Generator | None) -> Tensor:
+    """Zero a share of the numbers and scale up the rest; nothing without a generator, so analyses never drop."""
+    if generator is None or share == 0.0:
+        return x
+    keep = torch.rand(x.shape, generator=generator, device=x.device) >= share
+    return x * keep / (1 - share)
+
+
+class LayerNorm(nn.Module):
+    """(x - mean) / sqrt(variance + eps), times a weight plus a bias where the configuration has them."""
+
+    def __init__(self, width: int, affine: bool, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.w = nn.Parameter(torch.ones(width)) if affine else None
+        self.b = nn.Parameter(torch.zeros(width)) if affine else None
+
+    def forward(self, x: Float[Tensor, "... d_model"], tap: Tap = NO_TAP) -> Float[Tensor, "... d_model"]:
+        """Normalise the last axis; in the open where scale or result are looked at."""
+        scale_name, normalized_name = f"{self.name}.hook_scale", f"{self.name}.hook_normalized"
+        if not (tap.wants(scale_name) or tap.wants(normalized_name)):
+            return F.layer_norm(x, x.shape[-1:], self.w, self.b, EPSILON)
+        x = x - x.mean(-1, keepdim=True)
+        scale = tap(scale_name, (x.pow(2).mean(-1, keepdim=True) + EPSILON).sqrt())
+        normalized = tap(normalized_name, x / scale)
+        return normalized if self.w is None else normalized * self.w + self.b
+
+
+class UniformMean(nn.Module):
+    """The mean over all positions so far, blind to their order. No parameters; its pattern is 1 / (query + 1)."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def forward(
+        self, x: Float[Tensor, "batch pos d_model"], tap: Tap, dropout: Generator | None
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """Average the stream; as a matrix product, which a tap on the pattern can change."""
+        batch, pos, _ = x.shape
+        weights = torch.ones(pos, pos, dtype=x.dtype, device=x.device).tril()
+        weights = weights / weights.sum(-1, keepdim=True)
+        name = f"{self.name}.hook_pattern"
+        if tap.wants(name):
+            weights = tap(name, weights.expand(batch, 1, pos, pos).clone())[:, 0]
+        return weights @ x
+
+
+class Attention(nn.Module):
+    """Causal multi-head self-attention.
+
+    The three projections are one parameter, so that training does one matrix product; `W_Q`, `W_K`, `W_V` are views
+    of it in TransformerLens's shape [head, d_model, d_head].
+    """
+
+    def __init__(self, config: ModelConfig, name: str) -> None:
+        super().__init__()
+        self.config = config
+        self.name = name
+        heads = (config.n_heads, config.d_head)
+        self.W_QKV = nn.Parameter(torch.empty(3, *heads, config.d_model))
+        self.b_QKV = nn.Parameter(torch.zeros(3, *heads)) if config.biases == "all" else None
+        self.W_O = nn.Parameter(torch.empty(*heads, config.d_model)) if config.output_projection else None
+        has_bias = config.output_projection and config.biases != "none"
+        self.b_O = nn.Parameter(torch.zeros(config.d_model)) if has_bias else None
+
+    @property
+    def W_Q(self) -> Float[Tensor, "head d_model d_head"]:
+        """Query projection, a view."""
+        return self.W_QKV[0].transpose(-1, -2)
+
+    @property
+    def W_K(self) -> Float[Tensor, "head d_model d_head"]:
+        """Key projection, a view."""
+        return self.W_QKV[1].transpose(-1, -2)
+
+    @property
+    def W_V(self) -> Float[Tensor, "head d_model d_head"]:
+        """Value projection, a view."""
+        return self.W_QKV[2].transpose(-1, -2)
+
+    def forward(
+        self, x: Float[Tensor, "batch pos d_model"], tap: Tap, dropout: Generator | None
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """Attend, from an input that all heads share."""
+        bias = None if self.b_QKV is None else self.b_QKV.flatten()
+        qkv = F.linear(x, self.W_QKV.flatten(0, 2), bias)
+        q, k, v = rearrange(
+            qkv, "batch pos (three head d_head) -> three batch pos head d_head", three=3, d_head=self.config.d_head
+        )
+        return self.attend(q, k, v, tap, dropout)
+
+    def forward_split(
+        self, inputs: Float[Tensor, "three batch pos head d_model"], tap: Tap
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """Attend, where every head has an input of its own for query, key and value (path patching)."""
+        pattern = "three batch pos head d_model, three head d_head d_model -> three batch pos head d_head"
+        qkv = einsum(inputs, self.W_QKV, pattern)
+        if self.b_QKV is not None:
+            qkv = qkv + self.b_QKV[:, None, None]
+        return self.attend(qkv[0], qkv[1], qkv[2], tap, None)
+
+    def attend(
+        self,
+        q: Float[Tensor, "batch query head d_head"],
+        k: Float[Tensor, "batch key head d_head"],
+        v: Float[Tensor, "batch key head d_head"],
+        tap: Tap,
+        dropout: Generator | None,
+    ) -> Float[Tensor, "batch query d_model"]:
+        """Mix the values: softmax(q k^T / sqrt(d_head) + mask) v, then the output projection."""
+        config, name = self.config, self.name
+        q, k, v = tap(f"{name}.hook_q", q), tap(f"{name}.hook_k", k), tap(f"{name}.hook_v", v)
+        if config.position == "rope":
+            q, k = tap(f"{name}.hook_rot_q", rotated(q)), tap(f"{name}.hook_rot_k", rotated(k))
+        scale = config.d_head**-0.5 if config.attention_scale else 1.0
+        q, k, v = (t.transpose(1, 2) for t in (q, k, v))  # batch head pos d_head
+        bias = alibi_bias(config.n_heads, q.shape[2], q) if config.position == "alibi" else None
+        drops = dropout is not None and config.attention_dropout > 0
+        scores_name, pattern_name = f"{name}.hook_attn_scores", f"{name}.hook_pattern"
+        if drops or tap.wants(scores_name) or tap.wants(pattern_name):
+            scores = q @ k.transpose(-1, -2) * scale
+            scores = (scores if bias is None else scores + bias) + causal_mask(q.shape[2], q)
+            pattern = tap(pattern_name, tap(scores_name, scores).softmax(-1))
+            z = dropped(pattern, config.attention_dropout, dropout) @ v
+        elif bias is None:
+            z = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)
+        else:
+            mask = (bias + causal_mask(q.shape[2], q))[None]
+            z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
+        z = tap(f"{name}.hook_z", z.transpose(1, 2))  # batch query head d_head
+        if self.W_O is None:
+            return z.flatten(-2)
+        if tap.wants(f"{name}.hook_result"):
+            each = einsum(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query head d_model")
+            out = tap(f"{name}.hook_result", each).sum(-2)
+            return out if self.b_O is None else out + self.b_O
+        return F.linear(z.flatten(-2), self.W_O.flatten(0, 1).T, self.b_O)
+
+
+def causal_mask(pos: int, like: Tensor) -> Float[Tensor, "query key"]:
+    """0 where a key may be seen, -inf where it lies in the future."""
+    return torch.full((pos, pos), -math.inf, dtype=like.dtype, device=like.device).triu(1)
+
+
+def rotated(x: Float[Tensor, "batch pos head d_head"]) -> Float[Tensor, "batch pos head d_head"]:
+    """RoPE (Su et al. 2021, section 3.2.2): turn each adjacent pair of numbers by position x 10000^(-2i/d_head)."""
+    pos, d_head = x.shape[1], x.shape[3]
+    rates = 10000.0 ** (-torch.arange(0, d_head, 2, device=x.device) / d_head)
+    angles = torch.arange(pos, device=x.device)[:, None] * rates
+    cos, sin = angles.cos().to(x.dtype)[:, None], angles.sin().to(x.dtype)[:, None]  # pos 1 pair
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2)
+
+
+def alibi_bias(n_heads: int, pos: int, like: Tensor) -> Float[Tensor, "head query key"]:
+    """ALiBi (Press et al. 2022, section 3): -slope x distance, slopes 2^(-8/n), 2^(-16/n), … for n heads."""
+    slopes = 2.0 ** (-8.0 * torch.arange(1, n_heads + 1, device=like.device) / n_heads)
+    index = torch.arange(pos, device=like.device)
+    distance = (index[:, None] - index[None]).clamp(min=0)
+    return (-slopes[:, None, None] * distance).to(like.dtype)
+
+
+def sinusoids(pos: int, width: int, like: Tensor) -> Float[Tensor, "pos d_model"]:
+    """Sinusoidal positions (Vaswani et al. 2017, section 3.5): sine in even columns, cosine in odd ones."""
+    rates = 10000.0 ** (-torch.arange(0, width, 2, device=like.device) / width)
+    angles = torch.arange(pos, device=like.device)[:, None] * rates
+    return torch.stack((angles.sin(), angles.cos()), -1).flatten(-2).to(like.dtype)
+
+
+class MLP(nn.Module):
+    """Two layers with a GELU between them, at each position on its own."""
+
+    def __init__(self, config: ModelConfig, name: str) -> None:
+        super().__init__()
+        self.name = name
+        has_bias = config.biases != "none"
+        self.W_in = nn.Parameter(torch.empty(config.d_model, config.d_mlp))
+        self.b_in = nn.Parameter(torch.zeros(config.d_mlp)) if has_bias else None
+        self.W_out = nn.Parameter(torch.empty(config.d_mlp, config.d_model))
+        self.b_out = nn.Parameter(torch.zeros(config.d_model)) if has_bias else None
+
+    def forward(self, x: Float[Tensor, "batch pos d_model"], tap: Tap) -> Float[Tensor, "batch pos d_model"]:
+        """gelu(x W_in + b_in) W_out + b_out."""
+        pre = tap(f"{self.name}.hook_pre", F.linear(x, self.W_in.T, self.b_in))
+        return F.linear(tap(f"{self.name}.hook_post", F.gelu(pre)), self.W_out.T, self.b_out)
+
+
+class Block(nn.Module):
+    """Mix the positions, then think at each of them."""
+
+    def __init__(self, config: ModelConfig, layer: int) -> None:
+        super().__init__()
+        self.config = config
+        self.name = name = f"blocks.{layer}"
+
+        def norm(which: str, wanted: bool) -> LayerNorm | None:
+            wanted = wanted and config.norm != "none"
+            return LayerNorm(config.d_model, config.norm_affine, f"{name}.{which}") if wanted else None
+
+        self.ln1 = norm("ln1", config.mixer != "none")
+        self.attn: Attention | UniformMean | None = None
+        if config.mixer == "attention":
+            self.attn = Attention(config, f"{name}.attn")
+        elif config.mixer == "uniform":
+            self.attn = UniformMean(f"{name}.attn")
+        self.ln2 = norm("ln2", config.d_mlp > 0)
+        self.mlp = MLP(config, f"{name}.mlp") if config.d_mlp > 0 else None
+
+    def forward(
+        self, x: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP, dropout: Generator | None = None
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """Take the residual stream one block further."""
+        x = tap(f"{self.name}.hook_resid_pre", x)
+        if self.attn is not None:
+            x = self.joined(x, self.mixed(x, tap, dropout), self.ln1, f"{self.name}.hook_attn_out", tap, dropout)
+        if self.mlp is not None:
+            x = tap(f"{self.name}.hook_resid_mid", x)
+            out = self.mlp(self.read(tap(f"{self.name}.hook_mlp_in", x), self.ln2, tap), tap)
+            x = self.joined(x, out, self.ln2, f"{self.name}.hook_mlp_out", tap, dropout, always_add=True)
+        return tap(f"{self.name}.hook_resid_post", x)
+
+    def mixed(
+        self, x: Float[Tensor, "batch pos d_model"], tap: Tap, dropout: Generator | None
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """The mixer's output, through inputs of each head's own where a tap looks at those."""
+        assert self.attn is not None
+        names = [f"{self.name}.attn.hook_{part}_input" for part in "qkv"]
+        if isinstance(self.attn, Attention) and any(tap.wants(name) for name in names):
+            heads = x[:, :, None].expand(-1, -1, self.config.n_heads, -1)
+            self.read(x, self.ln1, tap)  # its activations are looked at too, on the shared input
+            inputs = [self.read(tap(name, heads.clone()), self.ln1, NO_TAP) for name in names]
+            return self.attn.forward_split(torch.stack(inputs), tap)
+        return self.attn(self.read(x, self.ln1, tap), tap, dropout)
+
+    def read(self, x: Tensor, norm: LayerNorm | None, tap: Tap) -> Tensor:
+        """What a sub-layer sees of the stream: normalised first with pre-norm, as it is otherwise."""
+        return norm(x, tap) if norm is not None and self.config.norm == "pre" else x
+
+    def joined(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        out: Float[Tensor, "batch pos d_model"],
+        norm: LayerNorm | None,
+        name: str,
+        tap: Tap,
+        dropout: Generator | None,
+        always_add: bool = False,
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """Write a sub-layer's output to the stream: added or, for a mixer, in its place; normalised with post-norm."""
+        out = tap(name, dropped(out, self.config.residual_dropout, dropout))
+        x = x + out if always_add or self.config.residual == "add" else out
+        return norm(x, tap) if norm is not None and self.config.norm == "post" else x
+
+
+class Transformer(nn.Module):
+    """Words in, logits out.
+
+    >>> from probe.models.config import ModelConfig
+    >>> config = ModelConfig(d_vocab=5, n_ctx=4, d_model=8, n_heads=2)
+    >>> model = initialised(config, torch.Generator().manual_seed(0))
+    >>> model(torch.tensor([[0, 1, 2]])).shape
+    torch.Size([1, 3, 5])
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.W_E = nn.Parameter(torch.empty(config.d_vocab, config.d_model))
+        learned = config.position == "learned"
+        self.W_pos = nn.Parameter(torch.empty(config.n_ctx, config.d_model)) if learned else None
+        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.n_layers))
+        has_final = config.norm == "pre"
+        self.ln_final = LayerNorm(config.d_model, config.norm_affine, "ln_final") if has_final else None
+        self._W_U = None if config.tied else nn.Parameter(torch.empty(config.d_model, config.d_vocab))
+        self.b_U = nn.Parameter(torch.zeros(config.d_vocab)) if config.unembed_bias else None
+
+    @property
+    def W_U(self) -> Float[Tensor, "d_model d_vocab"]:
+        """The unembedding; the transposed embedding where the two are tied."""
+        return self.W_E.T if self._W_U is None else self._W_U
+
+    def forward(
+        self, tokens: Int[Tensor, "batch pos"], tap: Tap = NO_TAP, dropout: Generator | None = None
+    ) -> Float[Tensor, "batch pos d_vocab"]:
+        """Logits of the next word at every position. Dropout only where a generator is passed for it."""
+        return self.unembedded(self.residual(tokens, tap, dropout), tap)
+
+    def residual(
+        self, tokens: Int[Tensor, "batch pos"], tap: Tap = NO_TAP, dropout: Generator | None = None
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """The residual stream after the last block."""
+        x = self.embedded(tokens, tap, dropout)
+        for block in self.blocks:
+            x = block(x, tap, dropout)
+        return x
+
+    def embedded(
+        self, tokens: Int[Tensor, "batch pos"], tap: Tap = NO_TAP, dropout: Generator | None = None
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """The residual stream before the first block: words, plus positions where these are added."""
+        batch, pos = tokens.shape
+        x = tap("hook_embed", F.embedding(tokens, self.W_E))
+        if self.W_pos is not None:
+            if pos > self.config.n_ctx:
+                raise ProbeError(
+                    f"the sentence has {pos} words, the model has learned positions for n_ctx = {self.config.n_ctx}"
+                )
+            positions = self.W_pos[:pos]
+        elif self.config.position == "sinusoidal":
+            positions = sinusoids(pos, self.config.d_model, x)
+        else:
+            return dropped(x, self.config.embedding_dropout, dropout)
+        if tap.wants("hook_pos_embed"):
+            positions = tap("hook_pos_embed", positions.expand(batch, -1, -1).clone())
+        return dropped(x + positions, self.config.embedding_dropout, dropout)
+
+    def unembedded(self, x: Float[Tensor, "... d_model"], tap: Tap = NO_TAP) -> Float[Tensor, "... d_vocab"]:
+        """Logits of a residual stream, through the last LayerNorm where there is one."""
+        x = x if self.ln_final is None else self.ln_final(x, tap)
+        return F.linear(x, self.W_U.T, self.b_U)
+
+
+def initialised(config: ModelConfig, generator: Generator) -> Transformer:
+    """A new model: normal weights of `config.init_std`, those that write to the stream divided by sqrt(2 n_layers).
+
+    Radford et al. 2019, section 2.3. Biases are 0 and LayerNorm weights 1.
+    """
+    model = Transformer(config)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() > 1 and not name.endswith("b_QKV"):
+                writes = name.endswith(("W_O", "W_out"))
+                std = config.init_std / math.sqrt(2 * config.n_layers) if writes else config.init_std
+                parameter.normal_(0.0, std, generator=generator)
+    return model
+
+
+def folded(model: Transformer) -> Transformer:
+    """The same function with LayerNorm's weights folded into the matrices that read it; exact, a copy.
+
+    Attribution and composition scores need it: a norm's weight and bias act on every direction it reads. The folded
+    model has biases everywhere and an unembedding of its own.
+
+    Raises:
+        ProbeError: the model normalises after adding, or mixes uniformly, where no matrix reads the norm.
+    """
+    config = model.config
+    if config.norm == "post":
+        raise ProbeError("a post-norm model cannot be folded: its norm stands on the stream itself")
+    if config.norm == "pre" and config.mixer == "uniform":
+        raise ProbeError("a uniform mixer has no matrix after its norm to fold into")
+    settings = config.as_dict() | {"norm_affine": False, "biases": "all", "unembed_bias": True, "tied": False}
+    result = Transformer(ModelConfig(**settings))
+    source = dict(model.named_parameters()) | {"_W_U": model.W_U}
+    with torch.no_grad():
+        for name, target in result.named_parameters():
+            target.copy_(source[name]) if name in source else target.zero_()
+        for old, new in zip(model.blocks, result.blocks, strict=True):
+            if old.ln1 is not None and old.ln1.w is not None:
+                new.attn.b_QKV += einsum(
+                    old.attn.W_QKV, old.ln1.b, "three head d_head d_model, d_model -> three head d_head"
+                )
+                new.attn.W_QKV *= old.ln1.w
+            if old.ln2 is not None and old.ln2.w is not None:
+                new.mlp.b_in += old.ln2.b @ old.mlp.W_in
+                new.mlp.W_in *= old.ln2.w[:, None]
+        if model.ln_final is not None and model.ln_final.w is not None:
+            result.b_U += model.ln_final.b @ model.W_U
+            result._W_U *= model.ln_final.w[:, None]
+    return result
+
+
+def parameter_count(model: nn.Module) -> int:
+    """Number of trained numbers; a tied unembedding counts once."""
+    return sum(parameter.numel() for parameter in model.parameters())
