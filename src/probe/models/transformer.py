@@ -70,15 +70,15 @@ def dropped(x: Tensor, share: float, generator: Generator | None) -> Tensor:
 class LayerNorm(nn.Module):
     """(x - mean) / sqrt(variance + eps), times a weight plus a bias where the configuration has them."""
 
-    def __init__(self, width: int, affine: bool, name: str) -> None:
+    def __init__(self, width: int, affine: bool, path: str) -> None:
         super().__init__()
-        self.name = name
+        self.path = path
         self.w = nn.Parameter(torch.ones(width)) if affine else None
         self.b = nn.Parameter(torch.zeros(width)) if affine else None
 
     def forward(self, x: Float[Tensor, "... d_model"], tap: Tap = NO_TAP) -> Float[Tensor, "... d_model"]:
         """Normalise the last axis; in the open where scale or result are looked at."""
-        scale_name, normalized_name = f"{self.name}.hook_scale", f"{self.name}.hook_normalized"
+        scale_name, normalized_name = f"{self.path}.hook_scale", f"{self.path}.hook_normalized"
         if not (tap.wants(scale_name) or tap.wants(normalized_name)):
             return F.layer_norm(x, x.shape[-1:], self.w, self.b, EPSILON)
         x = x - x.mean(-1, keepdim=True)
@@ -90,9 +90,9 @@ class LayerNorm(nn.Module):
 class UniformMean(nn.Module):
     """The mean over all positions so far, blind to their order. No parameters; its pattern is 1 / (query + 1)."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, path: str) -> None:
         super().__init__()
-        self.name = name
+        self.path = path
 
     def forward(
         self, x: Float[Tensor, "batch pos d_model"], tap: Tap, dropout: Generator | None
@@ -101,7 +101,7 @@ class UniformMean(nn.Module):
         batch, pos, _ = x.shape
         weights = torch.ones(pos, pos, dtype=x.dtype, device=x.device).tril()
         weights = weights / weights.sum(-1, keepdim=True)
-        name = f"{self.name}.hook_pattern"
+        name = f"{self.path}.hook_pattern"
         if tap.wants(name):
             weights = tap(name, weights.expand(batch, 1, pos, pos).clone())[:, 0]
         return weights @ x
@@ -110,42 +110,50 @@ class UniformMean(nn.Module):
 class Attention(nn.Module):
     """Causal multi-head self-attention.
 
-    The three projections are one parameter, so that training does one matrix product; `W_Q`, `W_K`, `W_V` are views
-    of it in TransformerLens's shape [head, d_model, d_head].
+    The three projections of all heads are one matrix, so that training does one product; `W_Q`, `W_K`, `W_V` and `W_O`
+    are views in TransformerLens's shapes.
     """
 
-    def __init__(self, config: ModelConfig, name: str) -> None:
+    def __init__(self, config: ModelConfig, path: str) -> None:
         super().__init__()
         self.config = config
-        self.name = name
-        heads = (config.n_heads, config.d_head)
-        self.W_QKV = nn.Parameter(torch.empty(3, *heads, config.d_model))
-        self.b_QKV = nn.Parameter(torch.zeros(3, *heads)) if config.biases == "all" else None
-        self.W_O = nn.Parameter(torch.empty(*heads, config.d_model)) if config.output_projection else None
+        self.path = path
+        width = config.n_heads * config.d_head
+        self.W_QKV = nn.Parameter(torch.empty(3 * width, config.d_model))
+        self.b_QKV = nn.Parameter(torch.zeros(3 * width)) if config.biases == "all" else None
+        self.W_ZO = nn.Parameter(torch.empty(width, config.d_model)) if config.output_projection else None
         has_bias = config.output_projection and config.biases != "none"
         self.b_O = nn.Parameter(torch.zeros(config.d_model)) if has_bias else None
+
+    def projections(self) -> Float[Tensor, "three head d_head d_model"]:
+        """Query, key and value projection of each head, a view."""
+        return self.W_QKV.view(3, self.config.n_heads, self.config.d_head, -1)
 
     @property
     def W_Q(self) -> Float[Tensor, "head d_model d_head"]:
         """Query projection, a view."""
-        return self.W_QKV[0].transpose(-1, -2)
+        return self.projections()[0].transpose(-1, -2)
 
     @property
     def W_K(self) -> Float[Tensor, "head d_model d_head"]:
         """Key projection, a view."""
-        return self.W_QKV[1].transpose(-1, -2)
+        return self.projections()[1].transpose(-1, -2)
 
     @property
     def W_V(self) -> Float[Tensor, "head d_model d_head"]:
         """Value projection, a view."""
-        return self.W_QKV[2].transpose(-1, -2)
+        return self.projections()[2].transpose(-1, -2)
+
+    @property
+    def W_O(self) -> Float[Tensor, "head d_head d_model"] | None:
+        """Output projection, a view; None where the configuration has none."""
+        return None if self.W_ZO is None else self.W_ZO.view(self.config.n_heads, self.config.d_head, -1)
 
     def forward(
         self, x: Float[Tensor, "batch pos d_model"], tap: Tap, dropout: Generator | None
     ) -> Float[Tensor, "batch pos d_model"]:
         """Attend, from an input that all heads share."""
-        bias = None if self.b_QKV is None else self.b_QKV.flatten()
-        qkv = F.linear(x, self.W_QKV.flatten(0, 2), bias)
+        qkv = F.linear(x, self.W_QKV, self.b_QKV)
         q, k, v = rearrange(
             qkv, "batch pos (three head d_head) -> three batch pos head d_head", three=3, d_head=self.config.d_head
         )
@@ -156,9 +164,9 @@ class Attention(nn.Module):
     ) -> Float[Tensor, "batch pos d_model"]:
         """Attend, where every head has an input of its own for query, key and value (path patching)."""
         pattern = "three batch pos head d_model, three head d_head d_model -> three batch pos head d_head"
-        qkv = einsum(inputs, self.W_QKV, pattern)
+        qkv = einsum(inputs, self.projections(), pattern)
         if self.b_QKV is not None:
-            qkv = qkv + self.b_QKV[:, None, None]
+            qkv = qkv + self.b_QKV.view(3, 1, 1, self.config.n_heads, -1)
         return self.attend(qkv[0], qkv[1], qkv[2], tap, None)
 
     def attend(
@@ -170,15 +178,15 @@ class Attention(nn.Module):
         dropout: Generator | None,
     ) -> Float[Tensor, "batch query d_model"]:
         """Mix the values: softmax(q k^T / sqrt(d_head) + mask) v, then the output projection."""
-        config, name = self.config, self.name
-        q, k, v = tap(f"{name}.hook_q", q), tap(f"{name}.hook_k", k), tap(f"{name}.hook_v", v)
+        config, path = self.config, self.path
+        q, k, v = tap(f"{path}.hook_q", q), tap(f"{path}.hook_k", k), tap(f"{path}.hook_v", v)
         if config.position == "rope":
-            q, k = tap(f"{name}.hook_rot_q", rotated(q)), tap(f"{name}.hook_rot_k", rotated(k))
+            q, k = tap(f"{path}.hook_rot_q", rotated(q)), tap(f"{path}.hook_rot_k", rotated(k))
         scale = config.d_head**-0.5 if config.attention_scale else 1.0
         q, k, v = (t.transpose(1, 2) for t in (q, k, v))  # batch head pos d_head
         bias = alibi_bias(config.n_heads, q.shape[2], q) if config.position == "alibi" else None
         drops = dropout is not None and config.attention_dropout > 0
-        scores_name, pattern_name = f"{name}.hook_attn_scores", f"{name}.hook_pattern"
+        scores_name, pattern_name = f"{path}.hook_attn_scores", f"{path}.hook_pattern"
         if drops or tap.wants(scores_name) or tap.wants(pattern_name):
             scores = q @ k.transpose(-1, -2) * scale
             scores = (scores if bias is None else scores + bias) + causal_mask(q.shape[2], q)
@@ -189,14 +197,14 @@ class Attention(nn.Module):
         else:
             mask = (bias + causal_mask(q.shape[2], q))[None]
             z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
-        z = tap(f"{name}.hook_z", z.transpose(1, 2))  # batch query head d_head
-        if self.W_O is None:
+        z = tap(f"{path}.hook_z", z.transpose(1, 2))  # batch query head d_head
+        if self.W_ZO is None:
             return z.flatten(-2)
-        if tap.wants(f"{name}.hook_result"):
+        if tap.wants(f"{path}.hook_result"):
             each = einsum(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query head d_model")
-            out = tap(f"{name}.hook_result", each).sum(-2)
+            out = tap(f"{path}.hook_result", each).sum(-2)
             return out if self.b_O is None else out + self.b_O
-        return F.linear(z.flatten(-2), self.W_O.flatten(0, 1).T, self.b_O)
+        return F.linear(z.flatten(-2), self.W_ZO.T, self.b_O)
 
 
 def causal_mask(pos: int, like: Tensor) -> Float[Tensor, "query key"]:
@@ -232,9 +240,9 @@ def sinusoids(pos: int, width: int, like: Tensor) -> Float[Tensor, "pos d_model"
 class MLP(nn.Module):
     """Two layers with a GELU between them, at each position on its own."""
 
-    def __init__(self, config: ModelConfig, name: str) -> None:
+    def __init__(self, config: ModelConfig, path: str) -> None:
         super().__init__()
-        self.name = name
+        self.path = path
         has_bias = config.biases != "none"
         self.W_in = nn.Parameter(torch.empty(config.d_model, config.d_mlp))
         self.b_in = nn.Parameter(torch.zeros(config.d_mlp)) if has_bias else None
@@ -243,8 +251,8 @@ class MLP(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch pos d_model"], tap: Tap) -> Float[Tensor, "batch pos d_model"]:
         """gelu(x W_in + b_in) W_out + b_out."""
-        pre = tap(f"{self.name}.hook_pre", F.linear(x, self.W_in.T, self.b_in))
-        return F.linear(tap(f"{self.name}.hook_post", F.gelu(pre)), self.W_out.T, self.b_out)
+        pre = tap(f"{self.path}.hook_pre", F.linear(x, self.W_in.T, self.b_in))
+        return F.linear(tap(f"{self.path}.hook_post", F.gelu(pre)), self.W_out.T, self.b_out)
 
 
 class Block(nn.Module):
@@ -253,40 +261,40 @@ class Block(nn.Module):
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__()
         self.config = config
-        self.name = name = f"blocks.{layer}"
+        self.path = path = f"blocks.{layer}"
 
         def norm(which: str, wanted: bool) -> LayerNorm | None:
             wanted = wanted and config.norm != "none"
-            return LayerNorm(config.d_model, config.norm_affine, f"{name}.{which}") if wanted else None
+            return LayerNorm(config.d_model, config.norm_affine, f"{path}.{which}") if wanted else None
 
         self.ln1 = norm("ln1", config.mixer != "none")
         self.attn: Attention | UniformMean | None = None
         if config.mixer == "attention":
-            self.attn = Attention(config, f"{name}.attn")
+            self.attn = Attention(config, f"{path}.attn")
         elif config.mixer == "uniform":
-            self.attn = UniformMean(f"{name}.attn")
+            self.attn = UniformMean(f"{path}.attn")
         self.ln2 = norm("ln2", config.d_mlp > 0)
-        self.mlp = MLP(config, f"{name}.mlp") if config.d_mlp > 0 else None
+        self.mlp = MLP(config, f"{path}.mlp") if config.d_mlp > 0 else None
 
     def forward(
         self, x: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP, dropout: Generator | None = None
     ) -> Float[Tensor, "batch pos d_model"]:
         """Take the residual stream one block further."""
-        x = tap(f"{self.name}.hook_resid_pre", x)
+        x = tap(f"{self.path}.hook_resid_pre", x)
         if self.attn is not None:
-            x = self.joined(x, self.mixed(x, tap, dropout), self.ln1, f"{self.name}.hook_attn_out", tap, dropout)
+            x = self.joined(x, self.mixed(x, tap, dropout), self.ln1, f"{self.path}.hook_attn_out", tap, dropout)
         if self.mlp is not None:
-            x = tap(f"{self.name}.hook_resid_mid", x)
-            out = self.mlp(self.read(tap(f"{self.name}.hook_mlp_in", x), self.ln2, tap), tap)
-            x = self.joined(x, out, self.ln2, f"{self.name}.hook_mlp_out", tap, dropout, always_add=True)
-        return tap(f"{self.name}.hook_resid_post", x)
+            x = tap(f"{self.path}.hook_resid_mid", x)
+            out = self.mlp(self.read(tap(f"{self.path}.hook_mlp_in", x), self.ln2, tap), tap)
+            x = self.joined(x, out, self.ln2, f"{self.path}.hook_mlp_out", tap, dropout, always_add=True)
+        return tap(f"{self.path}.hook_resid_post", x)
 
     def mixed(
         self, x: Float[Tensor, "batch pos d_model"], tap: Tap, dropout: Generator | None
     ) -> Float[Tensor, "batch pos d_model"]:
         """The mixer's output, through inputs of each head's own where a tap looks at those."""
         assert self.attn is not None
-        names = [f"{self.name}.attn.hook_{part}_input" for part in "qkv"]
+        names = [f"{self.path}.attn.hook_{part}_input" for part in "qkv"]
         if isinstance(self.attn, Attention) and any(tap.wants(name) for name in names):
             heads = x[:, :, None].expand(-1, -1, self.config.n_heads, -1)
             self.read(x, self.ln1, tap)  # its activations are looked at too, on the shared input
@@ -390,8 +398,8 @@ def initialised(config: ModelConfig, generator: Generator) -> Transformer:
     model = Transformer(config)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if parameter.dim() > 1 and not name.endswith("b_QKV"):
-                writes = name.endswith(("W_O", "W_out"))
+            if parameter.dim() == 2:
+                writes = name.endswith(("W_ZO", "W_out"))
                 std = config.init_std / math.sqrt(2 * config.n_layers) if writes else config.init_std
                 parameter.normal_(0.0, std, generator=generator)
     return model
@@ -419,9 +427,7 @@ def folded(model: Transformer) -> Transformer:
             target.copy_(source[name]) if name in source else target.zero_()
         for old, new in zip(model.blocks, result.blocks, strict=True):
             if old.ln1 is not None and old.ln1.w is not None:
-                new.attn.b_QKV += einsum(
-                    old.attn.W_QKV, old.ln1.b, "three head d_head d_model, d_model -> three head d_head"
-                )
+                new.attn.b_QKV += old.attn.W_QKV @ old.ln1.b
                 new.attn.W_QKV *= old.ln1.w
             if old.ln2 is not None and old.ln2.w is not None:
                 new.mlp.b_in += old.ln2.b @ old.mlp.W_in

@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 from probe.errors import NotThere, ProbeError, nearest
@@ -245,11 +244,11 @@ class _Parser:
             title=self.get(self.content, "title", str),
             language=self.get(self.content, "language", str, "en"),
             question=self.sequence() if is_sequence else self.cloze(lexicon),
-            lexicon=MappingProxyType(lexicon),
+            lexicon=lexicon,
             split=self.split(is_sequence),
             stops=stops,
             allows=allows,
-            source=MappingProxyType(dict(self.content)),
+            source=dict(self.content),
         )
 
     def lexicon(self) -> dict[str, tuple[str, ...]]:
@@ -288,13 +287,13 @@ class _Parser:
         self.keys(pairs, "pairs", ["order", "prior"])
         return Cloze(
             template=template,
-            slots=MappingProxyType(slots),
+            slots=slots,
             decided_by=decided_by,
-            answers=MappingProxyType(answers),
-            roles=MappingProxyType(roles),
+            answers=answers,
+            roles=roles,
             contrast=contrast,
             order=self.choice(self.get(pairs, "pairs.order", str, "any"), "pairs.order", ["any", "lexicon"]),
-            goes_with=MappingProxyType(self.goes_with(lexicon, slots[decided_by])),
+            goes_with=self.goes_with(lexicon, slots[decided_by]),
             prior=self.prior(pairs, lexicon),
         )
 

@@ -1,0 +1,83 @@
+"""The command line: wiring only. Nothing heavy is imported before a command runs, so that `--help` answers at once.
+
+Results go to stdout, progress and hints to stderr. Exit codes: 0 done, 1 a check that was asked for failed, 2 wrong usage or
+bad input, 3 a run, task or model that is not there, 130 interrupted, 70 a fault of ours.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from probe.cli.attn_map import attn_map
+from probe.cli.generate_task import generate_task
+from probe.cli.listing import doctor, runs, tasks
+from probe.cli.train import train
+from probe.errors import ProbeError
+
+app = typer.Typer(
+    name="probe",
+    help="What a small transformer looks at, and whether that causes its answer.",
+    epilog="First steps: probe generate-task winograd-hard; probe train --blocks 2; "
+    'probe attn-map "the animal did not cross..."',
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+COMMANDS = {
+    "generate-task": generate_task,
+    "train": train,
+    "attn-map": attn_map,
+    "tasks": tasks,
+    "runs": runs,
+    "doctor": doctor,
+}
+for _name, _function in COMMANDS.items():
+    app.command(_name)(_function)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run a command and end the process with its exit code; never with a traceback."""
+    sys.exit(run(list(sys.argv[1:] if argv is None else argv)))
+
+
+def run(argv: list[str]) -> int:
+    """Run a command; errors become one or two lines on stderr. Returns the exit code."""
+    try:
+        code = app(args=argv, prog_name="probe", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except ProbeError as error:
+        return _complain(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _complain("interrupted; what was saved is kept, the same command goes on from there", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        reasons = {errno.ENOSPC: "the disk is full; free some space and run the same command again"}
+        reason = reasons.get(error.errno or 0, f"{error.strerror or error}")
+        return _complain(f"{error.filename or 'a file'}: {reason}", 2)
+    except Exception as error:
+        if type(error).__name__ == "Abort":  # what typer makes of Ctrl-C
+            return _complain("interrupted; what was saved is kept, the same command goes on from there", 130)
+        if hasattr(error, "format_message"):  # typer's usage errors
+            return _complain(f"{error.format_message()} (see probe {argv[0] if argv else ''} --help)", 2)
+        if os.environ.get("PROBE_TRACEBACK"):
+            raise
+        return _complain(
+            f"this is a fault of probe: {type(error).__name__}: {error}\n"
+            "       set PROBE_TRACEBACK=1 to see where, and please report it",
+            70,
+        )
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return code

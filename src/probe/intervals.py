@@ -1,0 +1,36 @@
+"""Intervals of a mean. NumPy only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def bootstrap_interval(
+    values: Sequence[float], *, level: float = 0.95, resamples: int = 10_000, seed: int = 0
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of the mean (Efron 1979), over independent units such as training seeds.
+
+    One value has no spread, and so no interval: it is returned twice.
+
+    >>> bootstrap_interval([1.0, 1.0, 1.0])
+    (1.0, 1.0)
+    """
+    data = np.asarray(values, dtype=float)
+    generator = np.random.default_rng(seed)
+    means = data[generator.integers(len(data), size=(resamples, len(data)))].mean(axis=1)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def share_interval(successes: int, n: int, *, z: float = 1.959964) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share (Wilson 1927): right also where all or none of `n` succeeded.
+
+    >>> [round(bound, 3) for bound in share_interval(16, 16)]
+    [0.806, 1.0]
+    """
+    share, spread = successes / n, z * z / n
+    centre = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * (share * (1 - share) / n + spread / (4 * n)) ** 0.5
+    return max(0.0, centre - half), min(1.0, centre + half)

@@ -1,0 +1,1 @@
+"""Results and figures, put before a reader: terminal, page, Markdown. No torch."""

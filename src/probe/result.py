@@ -1,0 +1,76 @@
+"""What every analysis returns: a tidy table, and beside it what the numbers mean. No torch; pandas only where used."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Where a number comes from; enough to make it again."""
+
+    task_digest: str
+    model_digest: str
+    seed: int
+    versions: Mapping[str, str]
+    threads: int
+    dtype: str
+    git_commit: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields as JSON."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalysisResult:
+    """One analysis, done.
+
+    The table is tidy: one observation a row; standard columns `seed, layer, head, position, role, metric, value,
+    condition`, of which an analysis uses those it needs. Layers and heads count from 0.
+    """
+
+    name: str
+    table: pd.DataFrame
+    unit: str
+    """Of the column `value`: logits, nats, share of attention, …"""
+    maximum: float | None
+    """The largest value that can be attained; None where there is none."""
+    floor: str
+    """What a model that knows nothing would show, in words with its number."""
+    convention: str
+    """How the number is defined, where two definitions are in use."""
+    provenance: Provenance
+    details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """Small things that are no observations: the sentences looked at."""
+
+    def meaning(self) -> dict[str, Any]:
+        """Everything but the table, as JSON."""
+        return {
+            "name": self.name,
+            "unit": self.unit,
+            "maximum": self.maximum,
+            "floor": self.floor,
+            "convention": self.convention,
+            "provenance": self.provenance.as_dict(),
+            "details": dict(self.details),
+        }
+
+
+def versions() -> dict[str, str]:
+    """Versions of what computes the numbers, read without importing any of it."""
+    found = {"python": platform.python_version()}
+    for name in ("probe-circuits", "torch", "transformer-lens", "numpy"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found

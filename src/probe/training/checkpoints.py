@@ -1,0 +1,63 @@
+"""A training state as named arrays, and back; what a checkpoint holds. Never pickled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+
+from probe.errors import ProbeError
+from probe.training.loop import TrainingState
+
+Arrays = dict[str, np.ndarray]
+
+
+def model_arrays(model: torch.nn.Module) -> Arrays:
+    """The weights by name."""
+    return {name: _array(tensor) for name, tensor in model.state_dict().items()}
+
+
+def load_model_arrays(model: torch.nn.Module, arrays: Mapping[str, np.ndarray], where: str) -> None:
+    """Put weights into a model; a name or shape that does not fit is refused, `where` names the file."""
+    expected = model.state_dict()
+    for name in sorted(set(expected) ^ set(arrays)):
+        kind = "lacks" if name in expected else "has an unknown tensor"
+        raise ProbeError(f"{where} {kind} {name!r}; it does not belong to this config.json")
+    for name, tensor in expected.items():
+        if tuple(tensor.shape) != arrays[name].shape:
+            raise ProbeError(f"{where}: {name} has shape {arrays[name].shape}, config.json wants {tuple(tensor.shape)}")
+    model.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in arrays.items()})
+
+
+def state_arrays(state: TrainingState) -> Arrays:
+    """Weights, optimizer moments and counters by name."""
+    arrays = {f"model.{name}": array for name, array in model_arrays(state.model).items()}
+    for number, optimizer in enumerate(state.optimizers):
+        for index, slots in optimizer.state_dict()["state"].items():
+            arrays |= {f"optimizer.{number}.{index}.{slot}": _array(value) for slot, value in slots.items()}
+    return arrays | {"step": np.array(state.step), "reached": np.array(state.reached)}
+
+
+def load_state_arrays(state: TrainingState, arrays: Mapping[str, np.ndarray], where: str) -> None:
+    """Continue from what `state_arrays` gave; `state` comes from `start` with the same configuration."""
+    for counter in ("step", "reached"):
+        if counter not in arrays:
+            raise ProbeError(f"{where} holds no {counter!r}, so it is no training state; remove it and train again")
+    weights = {name.removeprefix("model."): a for name, a in arrays.items() if name.startswith("model.")}
+    load_model_arrays(state.model, weights, where)
+    for number, optimizer in enumerate(state.optimizers):
+        content = optimizer.state_dict()
+        slots: dict[int, dict[str, torch.Tensor]] = {}
+        for name, array in arrays.items():
+            if name.startswith(f"optimizer.{number}."):
+                index, slot = name.split(".")[2:]
+                slots.setdefault(int(index), {})[slot] = torch.from_numpy(np.array(array))
+        if slots.keys() - set(range(sum(len(group["params"]) for group in content["param_groups"]))):
+            raise ProbeError(f"{where} belongs to another optimizer; remove it and train again")
+        optimizer.load_state_dict(content | {"state": slots})
+    state.step, state.reached = int(arrays["step"]), int(arrays["reached"])
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().cpu().numpy().copy()

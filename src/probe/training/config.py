@@ -1,0 +1,82 @@
+"""How to train, and the learning rate at each step. No torch."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from probe.errors import ProbeError, nearest
+
+Optimizer = Literal["muon", "adamw"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """Ordinary next-token training on all positions."""
+
+    seed: int = 0
+    """Of the first weights, the order of the sentences and dropout."""
+    steps: int = 400
+    batch_size: int = 64
+    """Sentences a step."""
+    optimizer: Optimizer = "muon"
+    """`muon`: Muon for the matrices inside blocks, AdamW for all else. `adamw`: AdamW for everything."""
+    lr: float = 0.0
+    """Highest learning rate; 0 stands for the optimizer's own default, 0.02 for muon and 0.003 for adamw."""
+    weight_decay: float = 0.01
+    warmup: int = 20
+    """Steps over which the rate rises from 0."""
+    decay: float = 0.4
+    """Last share of the steps, over which the rate falls to 0, so that the last step does not sit on a spike."""
+    evaluate_every: int = 25
+    """Steps between two evaluations on validation and held_out."""
+    checkpoint_every: int = 100
+    """Steps between two checkpoints."""
+    until: float | None = None
+    """Stop early: once validation accuracy reaches this at two evaluations in a row."""
+
+    def __post_init__(self) -> None:
+        if self.optimizer not in get_args(Optimizer):
+            raise ProbeError(f"optimizer = {self.optimizer!r}: {nearest(self.optimizer, get_args(Optimizer))}")
+        if self.lr == 0.0:
+            object.__setattr__(self, "lr", 0.02 if self.optimizer == "muon" else 0.003)
+        for name in ("steps", "batch_size", "evaluate_every", "checkpoint_every"):
+            if getattr(self, name) < 1:
+                raise ProbeError(f"{name} = {getattr(self, name)}: must be 1 or more")
+        if not 0 <= self.seed < 2**31:
+            raise ProbeError(f"seed = {self.seed}: must be in 0 … 2^31 - 1")
+        if self.lr < 0 or self.weight_decay < 0 or self.warmup < 0:
+            raise ProbeError(
+                f"lr = {self.lr}, weight_decay = {self.weight_decay}, warmup = {self.warmup}: not negative"
+            )
+        if not 0 <= self.decay <= 1:
+            raise ProbeError(f"decay = {self.decay}: a share of the steps, 0 … 1")
+        if self.until is not None and not 0 < self.until <= 1:
+            raise ProbeError(f"until = {self.until}: an accuracy, above 0 and at most 1")
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, counted from 1: up over `warmup`, level, then down to 0 over the last `decay`.
+
+        >>> config = TrainingConfig(steps=100, lr=1.0, warmup=10, decay=0.5)
+        >>> [round(config.rate(step), 2) for step in (1, 10, 50, 75, 100)]
+        [0.1, 1.0, 1.0, 0.52, 0.02]
+        """
+        up = min(1.0, step / self.warmup) if self.warmup else 1.0
+        falling = self.decay * self.steps
+        down = min(1.0, (self.steps - step + 1) / falling) if falling else 1.0
+        return self.lr * min(up, down)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], where: str = "training config") -> TrainingConfig:
+        """The inverse of `as_dict`; an unknown key is named."""
+        fields = {field.name for field in dataclasses.fields(cls)}
+        for key in values:
+            if key not in fields:
+                raise ProbeError(f"{where}: unknown key {key!r}; {nearest(key, fields)}")
+        return cls(**values)

@@ -1,0 +1,218 @@
+"""The training loop: one state, advanced step by step, that can be stopped and saved between any two steps.
+
+Nothing random is carried along: the order of the sentences is a function of (seed, epoch), dropout of (seed, step). So a
+state is weights, optimizer moments and a step number, and a run that was killed continues to the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Int
+from torch import Generator, Tensor
+
+from probe.errors import ProbeError
+from probe.metrics import Score, next_token_loss, score_model
+from probe.models.transformer import Transformer
+from probe.tasks.dataset import Dataset
+from probe.training.config import TrainingConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What is known after `step` steps."""
+
+    step: int
+    loss: float
+    """Mean training loss since the last evaluation, in nats a token; at step 0 that of the first batch."""
+    validation: Score
+    held_out: Score
+    seconds: float
+    """Wall time spent in this process's loop so far."""
+
+
+@dataclass(kw_only=True)
+class TrainingState:
+    """All that training changes."""
+
+    model: Transformer
+    optimizers: list[torch.optim.Optimizer]
+    step: int = 0
+    reached: int = 0
+    """Evaluations in a row at which validation was at `until`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """One side of a data set as tensors."""
+
+    tokens: Int[Tensor, "example pos"]
+    answer: Int[Tensor, " example"]
+    distractor: Int[Tensor, " example"]
+    answer_position: Int[Tensor, " example"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingData:
+    """What the loop reads."""
+
+    train: Int[Tensor, "example pos"]
+    validation: Split
+    held_out: Split
+
+
+def training_data(dataset: Dataset, device: str = "cpu") -> TrainingData:
+    """Encode a data set once."""
+
+    def split(side: str) -> Split:
+        batch = dataset.vocabulary.batch(dataset.sides[side])
+        arrays = (batch.tokens, batch.answer, batch.distractor, batch.positions["answer"])
+        tokens, answer, distractor, position = (torch.from_numpy(array).to(device) for array in arrays)
+        return Split(tokens=tokens, answer=answer, distractor=distractor, answer_position=position)
+
+    return TrainingData(train=split("train").tokens, validation=split("validation"), held_out=split("held_out"))
+
+
+def make_optimizers(model: Transformer, config: TrainingConfig) -> list[torch.optim.Optimizer]:
+    """AdamW (Loshchilov & Hutter 2019), or Muon (Jordan et al. 2024) for the matrices inside blocks with AdamW beside it.
+
+    Muon's update has orthogonal rows; scaled to the root mean square of an AdamW step, so that one rate serves both.
+    On winograd-hard it reaches 100 % in half the steps (docs/LOG.md).
+    """
+    named = list(model.named_parameters())
+    fused = all(parameter.device.type in ("cpu", "cuda") for _, parameter in named)
+    if config.optimizer == "adamw":
+        return [
+            torch.optim.AdamW(
+                [p for _, p in named], lr=config.lr, betas=(0.9, 0.99), weight_decay=config.weight_decay, fused=fused
+            )
+        ]
+    matrices = [p for name, p in named if name.startswith("blocks.") and p.dim() == 2]
+    rest = [p for name, p in named if not (name.startswith("blocks.") and p.dim() == 2)]
+    optimizers: list[torch.optim.Optimizer] = [
+        torch.optim.AdamW(rest, lr=0.3 * config.lr, betas=(0.9, 0.99), weight_decay=config.weight_decay, fused=fused)
+    ]
+    if matrices:
+        optimizers.append(
+            torch.optim.Muon(matrices, lr=config.lr, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw")
+        )
+    return optimizers
+
+
+def start(model: Transformer, config: TrainingConfig) -> TrainingState:
+    """A state at step 0."""
+    return TrainingState(model=model, optimizers=make_optimizers(model, config))
+
+
+def train(
+    state: TrainingState,
+    data: TrainingData,
+    config: TrainingConfig,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[Evaluation]:
+    """Advance `state` to the end, yielding at every evaluation; between two yields nothing is half done.
+
+    Args:
+        state: changed in place.
+        data: the sentences.
+        config: how.
+        stop: asked after every step; once true, the iterator ends there, between two steps.
+
+    Raises:
+        ProbeError: the loss is not a number, or grows far beyond that of a model that knows nothing.
+    """
+    model = state.model
+    peaks = [[group["lr"] / config.lr for group in optimizer.param_groups] for optimizer in state.optimizers]
+    began, losses = time.perf_counter(), _Mean()
+    if state.step == 0:
+        with torch.no_grad():
+            losses.add(float(next_token_loss(model(_batch(data, config, 1)[:, :-1]), _batch(data, config, 1))))
+        yield _evaluation(state, data, losses.take(), began)
+    while state.step < config.steps and not (config.until is not None and state.reached >= 2):
+        step = state.step + 1
+        rate = config.rate(step)
+        for optimizer, shares in zip(state.optimizers, peaks, strict=True):
+            for group, share in zip(optimizer.param_groups, shares, strict=True):
+                group["lr"] = share * rate
+        tokens = _batch(data, config, step)
+        loss = next_token_loss(model(tokens[:, :-1], dropout=_dropout(model, config, step)), tokens)
+        value = float(loss.detach())
+        if not value <= 3 * math.log(model.config.d_vocab) + 3:
+            raise ProbeError(
+                f"the loss is {value:.3g} at step {step}, where a model that knows nothing has "
+                f"{math.log(model.config.d_vocab):.2f}; lower --lr (it is {config.lr:g}) or raise --batch-size"
+            )
+        model.zero_grad(set_to_none=True)
+        loss.backward()
+        for optimizer in state.optimizers:
+            optimizer.step()
+        state.step = step
+        losses.add(value)
+        if step % config.evaluate_every == 0 or step == config.steps:
+            evaluation = _evaluation(state, data, losses.take(), began)
+            enough = config.until is not None and evaluation.validation.referent_accuracy >= config.until
+            state.reached = state.reached + 1 if enough else 0
+            yield evaluation
+        if stop():
+            return
+
+
+def _batch(data: TrainingData, config: TrainingConfig, step: int) -> Int[Tensor, "batch pos"]:
+    """The sentences of a step: each epoch is one random order of all of them, cut into batches end to end."""
+    n, size = len(data.train), config.batch_size
+    first = (step - 1) * size
+    parts = []
+    while size:
+        epoch, offset = divmod(first, n)
+        order = _epoch_order(n, config.seed, epoch)[offset : offset + size]
+        parts.append(order)
+        first, size = first + len(order), size - len(order)
+    return data.train[torch.cat(parts).to(data.train.device)]
+
+
+def _epoch_order(n: int, seed: int, epoch: int) -> Int[Tensor, " example"]:
+    return torch.randperm(n, generator=Generator().manual_seed(seed * 1_000_003 + epoch))
+
+
+def _dropout(model: Transformer, config: TrainingConfig, step: int) -> Generator | None:
+    drops = (model.config.attention_dropout, model.config.residual_dropout, model.config.embedding_dropout)
+    if not any(drops):
+        return None
+    device = next(model.parameters()).device
+    return Generator(device=device).manual_seed(config.seed * 1_000_003 + 500_009 + step)
+
+
+def _evaluation(state: TrainingState, data: TrainingData, loss: float, began: float) -> Evaluation:
+    validation, held_out = (evaluate(state.model, side) for side in (data.validation, data.held_out))
+    seconds = time.perf_counter() - began
+    return Evaluation(step=state.step, loss=loss, validation=validation, held_out=held_out, seconds=seconds)
+
+
+@torch.no_grad()
+def evaluate(model: Transformer, split: Split) -> Score:
+    """Score a model on one side; it sees each prompt up to the word before the answer."""
+    return score_model(
+        lambda prompts: model.unembedded(model.residual(prompts)[:, -1]),
+        split.tokens,
+        split.answer_position,
+        split.answer,
+        split.distractor,
+    )
+
+
+@dataclass
+class _Mean:
+    values: list[float] = field(default_factory=list)
+
+    def add(self, value: float) -> None:
+        self.values.append(value)
+
+    def take(self) -> float:
+        """The mean so far (nan of nothing), forgotten afterwards."""
+        mean = sum(self.values) / len(self.values) if self.values else math.nan
+        self.values.clear()
+        return mean

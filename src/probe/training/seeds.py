@@ -1,0 +1,93 @@
+"""Many seeds side by side: one process a core, each with its own torch. The seed is the unit of evidence."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import queue
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from probe.errors import ProbeError
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+Work = Callable[[Any, Callable[[Any], None]], Any]
+
+
+def side_by_side(
+    work: Callable[[Job, Callable[[Any], None]], Result],
+    jobs: Sequence[Job],
+    processes: int,
+    on_event: Callable[[Job, Any], None] = lambda job, event: None,
+) -> list[Result]:
+    """Do `work(job, tell)` for every job in `processes` processes; results in the order of the jobs.
+
+    `work` and the jobs must be picklable (a module-level function, frozen dataclasses); whatever a worker passes to
+    `tell` reaches `on_event` here. Workers take the next job when free.
+
+    Raises:
+        ProbeError: of the first job that failed; the others are stopped.
+        KeyboardInterrupt: passed on after the workers have ended.
+    """
+    context = multiprocessing.get_context("spawn")
+    todo, told = context.Queue(), context.Queue()
+    for number, job in enumerate(jobs):
+        todo.put((number, job))
+    count = min(processes, len(jobs))
+    for _ in range(count):
+        todo.put(None)
+    workers = [context.Process(target=_worker, args=(work, todo, told), daemon=True) for _ in range(count)]
+    results: dict[int, Result] = {}
+    try:
+        for worker in workers:
+            worker.start()
+        while len(results) < len(jobs):
+            try:
+                kind, number, content = told.get(timeout=0.5)
+            except queue.Empty:
+                dead = [worker for worker in workers if worker.exitcode not in (None, 0)]
+                if dead and told.empty():
+                    raise ProbeError(
+                        f"a worker process ended with code {dead[0].exitcode} (out of memory, or killed); "
+                        "what it had saved is kept, run the same command again"
+                    ) from None
+                continue
+            if kind == "event":
+                on_event(jobs[number], content)
+            elif kind == "result":
+                results[number] = content
+            elif kind == "interrupted":
+                raise KeyboardInterrupt
+            else:
+                raise content
+    except BaseException:
+        _end(workers)
+        raise
+    for worker in workers:
+        worker.join()
+    return [results[number] for number in range(len(jobs))]
+
+
+def _end(workers: Sequence[Any]) -> None:
+    """Give workers a moment to save (they saw the same Ctrl-C), then end them."""
+    for worker in workers:
+        worker.join(timeout=3)
+        if worker.is_alive():
+            worker.terminate()
+            worker.join()
+
+
+def _worker(work: Work, todo: Any, told: Any) -> None:
+    """The loop of one process."""
+    with contextlib.suppress(KeyboardInterrupt):
+        while (item := todo.get()) is not None:
+            number, job = item
+            try:
+                told.put(("result", number, work(job, lambda event, n=number: told.put(("event", n, event)))))
+            except KeyboardInterrupt:
+                told.put(("interrupted", number, None))
+                return
+            except ProbeError as error:
+                told.put(("error", number, error))
+                return
