@@ -18,7 +18,7 @@ Sources: Vaswani et al. 2017 (attention, sinusoids); Radford et al. 2019 (pre-no
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 import torch.nn as nn
@@ -34,6 +34,7 @@ EPSILON = 1e-5
 """Added to the variance in LayerNorm."""
 
 
+@runtime_checkable
 class Tap(Protocol):
     """Sees, and may replace, each named activation."""
 
