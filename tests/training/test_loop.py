@@ -125,10 +125,10 @@ def test_until_asks_for_two_evaluations_in_a_row(data: loop.TrainingData, monkey
     accuracies = iter([0.0, 1.0, 0.5, 1.0, 1.0, 1.0, 1.0])
     real = loop._evaluation
 
-    def fake(state, data, loss, began):
+    def fake(state, data, began):
         import dataclasses
 
-        evaluation = real(state, data, loss, began)
+        evaluation = real(state, data, began)
         score = dataclasses.replace(evaluation.validation, referent_accuracy=next(accuracies))
         return dataclasses.replace(evaluation, validation=score)
 

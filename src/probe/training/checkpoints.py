@@ -36,12 +36,13 @@ def state_arrays(state: TrainingState) -> Arrays:
     for number, optimizer in enumerate(state.optimizers):
         for index, slots in optimizer.state_dict()["state"].items():
             arrays |= {f"optimizer.{number}.{index}.{slot}": _array(value) for slot, value in slots.items()}
-    return arrays | {"step": np.array(state.step), "reached": np.array(state.reached)}
+    counters = {"step": np.array(state.step), "reached": np.array(state.reached), "losses": np.array(state.losses)}
+    return arrays | counters
 
 
 def load_state_arrays(state: TrainingState, arrays: Mapping[str, np.ndarray], where: str) -> None:
     """Continue from what `state_arrays` gave; `state` comes from `start` with the same configuration."""
-    for counter in ("step", "reached"):
+    for counter in ("step", "reached", "losses"):
         if counter not in arrays:
             raise ProbeError(f"{where} holds no {counter!r}, so it is no training state; remove it and train again")
     weights = {name.removeprefix("model."): a for name, a in arrays.items() if name.startswith("model.")}
@@ -57,6 +58,7 @@ def load_state_arrays(state: TrainingState, arrays: Mapping[str, np.ndarray], wh
             raise ProbeError(f"{where} belongs to another optimizer; remove it and train again")
         optimizer.load_state_dict(content | {"state": slots})
     state.step, state.reached = int(arrays["step"]), int(arrays["reached"])
+    state.losses = arrays["losses"].tolist()
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:

@@ -44,6 +44,8 @@ class TrainingState:
     step: int = 0
     reached: int = 0
     """Evaluations in a row at which validation was at `until`."""
+    losses: list[float] = field(default_factory=list)
+    """Of the steps since the last evaluation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,11 +129,12 @@ def train(
     """
     model = state.model
     peaks = [[group["lr"] / config.lr for group in optimizer.param_groups] for optimizer in state.optimizers]
-    began, losses = time.perf_counter(), _Mean()
+    began = time.perf_counter()
     if state.step == 0:
         with torch.no_grad():
-            losses.add(float(next_token_loss(model(_batch(data, config, 1)[:, :-1]), _batch(data, config, 1))))
-        yield _evaluation(state, data, losses.take(), began)
+            first = _batch(data, config, 1)
+            state.losses = [float(next_token_loss(model(first[:, :-1]), first))]
+        yield _evaluation(state, data, began)
     while state.step < config.steps and not (config.until is not None and state.reached >= 2):
         step = state.step + 1
         rate = config.rate(step)
@@ -151,9 +154,9 @@ def train(
         for optimizer in state.optimizers:
             optimizer.step()
         state.step = step
-        losses.add(value)
+        state.losses.append(value)
         if step % config.evaluate_every == 0 or step == config.steps:
-            evaluation = _evaluation(state, data, losses.take(), began)
+            evaluation = _evaluation(state, data, began)
             enough = config.until is not None and evaluation.validation.referent_accuracy >= config.until
             state.reached = state.reached + 1 if enough else 0
             yield evaluation
@@ -186,7 +189,9 @@ def _dropout(model: Transformer, config: TrainingConfig, step: int) -> Generator
     return Generator(device=device).manual_seed(config.seed * 1_000_003 + 500_009 + step)
 
 
-def _evaluation(state: TrainingState, data: TrainingData, loss: float, began: float) -> Evaluation:
+def _evaluation(state: TrainingState, data: TrainingData, began: float) -> Evaluation:
+    loss = sum(state.losses) / len(state.losses)
+    state.losses = []
     validation, held_out = (evaluate(state.model, side) for side in (data.validation, data.held_out))
     seconds = time.perf_counter() - began
     return Evaluation(step=state.step, loss=loss, validation=validation, held_out=held_out, seconds=seconds)
@@ -202,17 +207,3 @@ def evaluate(model: Transformer, split: Split) -> Score:
         split.answer,
         split.distractor,
     )
-
-
-@dataclass
-class _Mean:
-    values: list[float] = field(default_factory=list)
-
-    def add(self, value: float) -> None:
-        self.values.append(value)
-
-    def take(self) -> float:
-        """The mean so far (nan of nothing), forgotten afterwards."""
-        mean = sum(self.values) / len(self.values) if self.values else math.nan
-        self.values.clear()
-        return mean
