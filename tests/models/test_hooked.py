@@ -1,4 +1,4 @@
-"""The same weights behind TransformerLens: its caches, sweeps and attributions, against hand computation and its own model."""
+"""The same weights behind TransformerLens: its caches, sweeps, attributions, against hand computation and its model."""
 
 from __future__ import annotations
 
@@ -45,18 +45,15 @@ def test_hooking_changes_nothing(hooked: HookedTransformer, tokens: torch.Tensor
     assert not any(point.has_hooks(dir="both") for point in hooked.hook_points())
 
 
+IN_A_BLOCK = """
+hook_resid_pre hook_resid_mid hook_resid_post hook_attn_out hook_mlp_in hook_mlp_out ln1.hook_scale ln1.hook_normalized
+ln2.hook_scale ln2.hook_normalized attn.hook_q attn.hook_k attn.hook_v attn.hook_attn_scores attn.hook_pattern
+attn.hook_z mlp.hook_pre mlp.hook_post
+""".split()
 EVERY_NAME = [
     "hook_embed",
     "hook_pos_embed",
-    *(
-        f"blocks.{layer}.{name}"
-        for layer in range(2)
-        for name in (
-            "hook_resid_pre hook_resid_mid hook_resid_post hook_attn_out hook_mlp_in hook_mlp_out ln1.hook_scale "
-            "ln1.hook_normalized ln2.hook_scale ln2.hook_normalized attn.hook_q attn.hook_k attn.hook_v "
-            "attn.hook_attn_scores attn.hook_pattern attn.hook_z mlp.hook_pre mlp.hook_post"
-        ).split()
-    ),
+    *(f"blocks.{layer}.{name}" for layer in range(2) for name in IN_A_BLOCK),
     "ln_final.hook_scale",
     "ln_final.hook_normalized",
 ]
@@ -97,7 +94,9 @@ def test_a_hook_on_any_name_acts(hooked: HookedTransformer, tokens: torch.Tensor
         assert (changed - hooked(tokens)).abs().max() > 1e-4
 
 
-def test_a_hook_that_writes_in_place_cannot_reach_the_parameters(hooked: HookedTransformer, tokens: torch.Tensor) -> None:
+def test_a_hook_that_writes_in_place_cannot_reach_the_parameters(
+    hooked: HookedTransformer, tokens: torch.Tensor
+) -> None:
     before = {name: value.clone() for name, value in hooked.transformer.state_dict().items()}
     with torch.no_grad():
         hooked.run_with_hooks(tokens, fwd_hooks=[(name, lambda t, hook: t.zero_()) for name in EVERY_NAME])
@@ -147,7 +146,10 @@ def test_head_results_and_accumulated_bias_make_up_the_attention_output(
     try:
         _, with_result = hooked.run_with_cache(tokens)
         torch.testing.assert_close(
-            torch.stack([with_result["blocks.0.attn.hook_result"][:, :, h] for h in range(4)]), heads, atol=1e-5, rtol=1e-5
+            torch.stack([with_result["blocks.0.attn.hook_result"][:, :, h] for h in range(4)]),
+            heads,
+            atol=1e-5,
+            rtol=1e-5,
         )
     finally:
         hooked.set_use_attn_result(False)
@@ -210,8 +212,8 @@ def test_it_is_the_same_function_as_transformerlens_own_model(position: str, tok
 
     ours = perturbed(ModelConfig(**SHAPES, position=position, biases="all"))
     cfg = TransformerBridgeConfig(
-        d_model=16, n_layers=2, n_heads=4, d_head=4, d_mlp=64, n_ctx=7, d_vocab=11, act_fn="gelu", normalization_type="LN",
-        seed=0, positional_embedding_type="standard" if position == "learned" else "rotary",
+        d_model=16, n_layers=2, n_heads=4, d_head=4, d_mlp=64, n_ctx=7, d_vocab=11, act_fn="gelu",
+        normalization_type="LN", positional_embedding_type="standard" if position == "learned" else "rotary", seed=0,
     )  # fmt: skip
     peer = TransformerBridge.boot_native(cfg)
     weights = {name.replace("._original_component", ""): p for name, p in peer.original_model.named_parameters()}
@@ -225,8 +227,9 @@ def test_it_is_the_same_function_as_transformerlens_own_model(position: str, tok
         for part, weight, bias in zip("qkv", block.attn.W_QKV.chunk(3), block.attn.b_QKV.chunk(3), strict=True):
             ours_by_name |= {f"layers.{i}.attn.{part}.weight": weight, f"layers.{i}.attn.{part}.bias": bias}
         ours_by_name |= {f"layers.{i}.attn.o.weight": block.attn.W_ZO.T, f"layers.{i}.attn.o.bias": block.attn.b_O}
-        ours_by_name |= {f"layers.{i}.mlp.fc_in.weight": block.mlp.W_in.T, f"layers.{i}.mlp.fc_in.bias": block.mlp.b_in}
-        ours_by_name |= {f"layers.{i}.mlp.fc_out.weight": block.mlp.W_out.T, f"layers.{i}.mlp.fc_out.bias": block.mlp.b_out}
+        mlp, name = block.mlp, f"layers.{i}.mlp"
+        ours_by_name |= {f"{name}.fc_in.weight": mlp.W_in.T, f"{name}.fc_in.bias": mlp.b_in}
+        ours_by_name |= {f"{name}.fc_out.weight": mlp.W_out.T, f"{name}.fc_out.bias": mlp.b_out}
     assert set(weights) == set(ours_by_name)
     with torch.no_grad():
         for name, parameter in weights.items():

@@ -215,9 +215,7 @@ def test_the_uniform_mean_is_blind_to_order_and_is_the_running_mean() -> None:
     config = make_config("uniform", d_vocab=11, n_ctx=7, d_model=16)
     model, tokens = perturbed(config), tokens_for(config)
     with torch.no_grad():
-        torch.testing.assert_close(
-            model(tokens)[:, -1], model(tokens.flip(1))[:, -1], atol=1e-5, rtol=1e-5
-        )
+        torch.testing.assert_close(model(tokens)[:, -1], model(tokens.flip(1))[:, -1], atol=1e-5, rtol=1e-5)
         mean = model.W_E[tokens].cumsum(1) / torch.arange(1, 8)[:, None]
         torch.testing.assert_close(model(tokens), mean @ model.W_U, atol=1e-5, rtol=1e-5)
 
@@ -269,9 +267,7 @@ def test_each_dropout_acts(place: str) -> None:
 
 
 def test_gpt2_small_has_its_known_number_of_parameters() -> None:
-    config = ModelConfig(
-        d_vocab=50257, n_ctx=1024, n_layers=12, n_heads=12, d_model=768, biases="all", tied=True
-    )
+    config = ModelConfig(d_vocab=50257, n_ctx=1024, n_layers=12, n_heads=12, d_model=768, biases="all", tied=True)
     with torch.device("meta"):
         model = Transformer(config)
     assert parameter_count(model) == 124_439_808

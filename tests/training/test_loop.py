@@ -234,7 +234,8 @@ def test_a_truncated_state_is_refused_by_name(dataset: Dataset, tmp_path: Path) 
 
 def test_a_state_of_another_model_is_refused_by_name(dataset: Dataset, tmp_path: Path) -> None:
     run = lab.plan_run(plan(dataset), tmp_path)
-    store.save_arrays(store.checkpoint_path(run, "state"), {"step": np.array(3), "reached": np.array(0), "model.x": np.ones(2)})
+    foreign = {"step": np.array(3), "reached": np.array(0), "losses": np.zeros(0), "model.x": np.ones(2)}
+    store.save_arrays(store.checkpoint_path(run, "state"), foreign)
     with pytest.raises(ProbeError, match="state.safetensors (lacks|has an unknown tensor)"):
         lab.advance_run(run)
     store.save_arrays(store.checkpoint_path(run, "state"), {"x": np.ones(2)})

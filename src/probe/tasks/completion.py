@@ -78,10 +78,12 @@ def partner(example: Example, dataset: Dataset) -> Example:
 
 
 def _misfit(prefix: Sequence[str], dataset: Dataset) -> str:
-    for length in range(len(prefix) - 1, -1, -1):
-        following = {e.tokens[length] for e in dataset.examples if e.tokens[:length] == tuple(prefix[:length])}
-        if following:
-            break
+    """How far a beginning fits, and what could follow there."""
+    length, following = 0, {example.tokens[0] for example in dataset.examples}
+    while prefix[length] in following:
+        length += 1
+        fitting = [e for e in dataset.examples if e.tokens[:length] == tuple(prefix[:length])]
+        following = {e.tokens[length] for e in fitting if length < len(e.tokens)}
     fits = " ".join(prefix[:length]) or "the beginning"
     return (
         f"no sentence of {dataset.name} begins so: after {fits!r} comes {prefix[length]!r}; "

@@ -1,7 +1,7 @@
 """The training loop: one state, advanced step by step, that can be stopped and saved between any two steps.
 
-Nothing random is carried along: the order of the sentences is a function of (seed, epoch), dropout of (seed, step). So a
-state is weights, optimizer moments and a step number, and a run that was killed continues to the same bytes.
+Nothing random is carried along: the order of the sentences is a function of (seed, epoch), dropout of (seed, step). So
+a state is weights, optimizer moments and a step number, and a run that was killed continues to the same bytes.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def training_data(dataset: Dataset, device: str = "cpu") -> TrainingData:
 
 
 def make_optimizers(model: Transformer, config: TrainingConfig) -> list[torch.optim.Optimizer]:
-    """AdamW (Loshchilov & Hutter 2019), or Muon (Jordan et al. 2024) for the matrices inside blocks with AdamW beside it.
+    """AdamW (Loshchilov & Hutter 2019), or Muon (Jordan et al. 2024) for the matrices inside blocks and AdamW beside.
 
     Muon's update has orthogonal rows; scaled to the root mean square of an AdamW step, so that one rate serves both.
     On winograd-hard it reaches 100 % in half the steps (docs/LOG.md).
