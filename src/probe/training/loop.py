@@ -20,6 +20,7 @@ from probe.metrics import Score, next_token_loss, score_model
 from probe.models.transformer import Transformer
 from probe.tasks.dataset import Dataset
 from probe.training.config import TrainingConfig
+from probe.training.optimizer import Optimizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +41,7 @@ class TrainingState:
     """All that training changes."""
 
     model: Transformer
-    optimizers: list[torch.optim.Optimizer]
+    optimizer: Optimizer
     step: int = 0
     reached: int = 0
     """Evaluations in a row at which validation was at `until`."""
@@ -79,35 +80,9 @@ def training_data(dataset: Dataset, device: str = "cpu") -> TrainingData:
     return TrainingData(train=split("train").tokens, validation=split("validation"), held_out=split("held_out"))
 
 
-def make_optimizers(model: Transformer, config: TrainingConfig) -> list[torch.optim.Optimizer]:
-    """AdamW (Loshchilov & Hutter 2019), or Muon (Jordan et al. 2024) for the matrices inside blocks and AdamW beside.
-
-    Muon's update has orthogonal rows; scaled to the root mean square of an AdamW step, so that one rate serves both.
-    On winograd-hard it reaches 100 % in half the steps (docs/LOG.md).
-    """
-    named = list(model.named_parameters())
-    fused = all(parameter.device.type in ("cpu", "cuda") for _, parameter in named)
-    if config.optimizer == "adamw":
-        return [
-            torch.optim.AdamW(
-                [p for _, p in named], lr=config.lr, betas=(0.9, 0.99), weight_decay=config.weight_decay, fused=fused
-            )
-        ]
-    matrices = [p for name, p in named if name.startswith("blocks.") and p.dim() == 2]
-    rest = [p for name, p in named if not (name.startswith("blocks.") and p.dim() == 2)]
-    optimizers: list[torch.optim.Optimizer] = [
-        torch.optim.AdamW(rest, lr=0.3 * config.lr, betas=(0.9, 0.99), weight_decay=config.weight_decay, fused=fused)
-    ]
-    if matrices:
-        optimizers.append(
-            torch.optim.Muon(matrices, lr=config.lr, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw")
-        )
-    return optimizers
-
-
 def start(model: Transformer, config: TrainingConfig) -> TrainingState:
     """A state at step 0."""
-    return TrainingState(model=model, optimizers=make_optimizers(model, config))
+    return TrainingState(model=model, optimizer=Optimizer(model, config))
 
 
 def train(
@@ -128,7 +103,6 @@ def train(
         ProbeError: the loss is not a number, or grows far beyond that of a model that knows nothing.
     """
     model = state.model
-    peaks = [[group["lr"] / config.lr for group in optimizer.param_groups] for optimizer in state.optimizers]
     began = time.perf_counter()
     if state.step == 0:
         with torch.no_grad():
@@ -137,10 +111,6 @@ def train(
         yield _evaluation(state, data, began)
     while state.step < config.steps and not (config.until is not None and state.reached >= 2):
         step = state.step + 1
-        rate = config.rate(step)
-        for optimizer, shares in zip(state.optimizers, peaks, strict=True):
-            for group, share in zip(optimizer.param_groups, shares, strict=True):
-                group["lr"] = share * rate
         tokens = _batch(data, config, step)
         loss = next_token_loss(model(tokens[:, :-1], dropout=_dropout(model, config, step)), tokens)
         value = float(loss.detach())
@@ -151,8 +121,7 @@ def train(
             )
         model.zero_grad(set_to_none=True)
         loss.backward()
-        for optimizer in state.optimizers:
-            optimizer.step()
+        state.optimizer.step(step, config.rate(step))
         state.step = step
         state.losses.append(value)
         if step % config.evaluate_every == 0 or step == config.steps:
