@@ -17,7 +17,7 @@ from probe.training.optimizer import ADAMW_SHARE, Optimizer, orthogonalised
 
 def steps_of(optimizer_of, n: int = 5) -> list[torch.Tensor]:
     """Parameters after n steps on one batch."""
-    model = perturbed(ModelConfig(**SHAPES, biases="all"))
+    model = perturbed(ModelConfig(**SHAPES))  # a key's bias has no gradient, and Adam would enlarge its rounding
     tokens, step = tokens_for(model.config), optimizer_of(model)
     for number in range(1, n + 1):
         model.zero_grad()
