@@ -1,6 +1,6 @@
 """Activation patching over layer x position x head: our sweep against TransformerLens's loop, same numbers, same run.
 
-    python benchmarks/sweep.py
+python benchmarks/sweep.py
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def main() -> None:
         slow, expected = seconds(theirs, 3)
         fast, result = seconds(ours, 9)
         error = float((expected - result).abs().max())
-        print(f"batch {batch:3}: TransformerLens {slow:6.3f} s  ours {fast:6.3f} s  {slow / fast:5.1f}x  error {error:.1e}")
+        print(
+            f"batch {batch:3}: TransformerLens {slow:6.3f} s  ours {fast:6.3f} s  {slow / fast:5.1f}x  error {error:.1e}"
+        )
 
 
 if __name__ == "__main__":
