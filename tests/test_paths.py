@@ -108,7 +108,7 @@ def test_names_of_nodes(name: str) -> None:
 
 
 def test_the_known_edges_of_the_hand_made_solvers_and_no_others() -> None:
-    """Same map in the last block; the adjective reaches the deciding head by its query through L0H1, or by a key itself."""
+    """Same map in the last block; the adjective reaches the head that decides by L0H1 and a query, or by its key."""
     positions = {"x": 0, "y": 1, "adjective": 2, "answer": 4}
     crosser, nouns = [4, 5], [0, 1, 2, 3]  # words: four nouns, two crosser adjectives, two crossed ones, "the"
     tired, wet = (torch.tensor([[x, y, a, 8] for x in nouns for y in nouns if x != y]) for a in (4, 6))

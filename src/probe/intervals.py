@@ -34,3 +34,23 @@ def share_interval(successes: int, n: int, *, z: float = 1.959964) -> tuple[floa
     centre = (share + spread / 2) / (1 + spread)
     half = z / (1 + spread) * (share * (1 - share) / n + spread / (4 * n)) ** 0.5
     return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def cluster_interval(
+    values: Sequence[float], groups: Sequence[str], *, level: float = 0.95, resamples: int = 2_000, seed: int = 0
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of the mean where values come in groups that belong together.
+
+    Whole groups are drawn (Davison & Hinkley 1997, section 3.8): sentences of one noun pair are no independent
+    evidence.
+
+    >>> cluster_interval([0.0, 0.0, 1.0, 1.0], ["a", "a", "b", "b"])
+    (0.0, 1.0)
+    """
+    data = np.asarray(values, dtype=float)
+    names, index = np.unique(np.asarray(groups), return_inverse=True)
+    sums, counts = np.bincount(index, weights=data), np.bincount(index)
+    drawn = np.random.default_rng(seed).integers(len(names), size=(resamples, len(names)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
