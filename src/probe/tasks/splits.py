@@ -29,7 +29,7 @@ def generate(spec: TaskSpec, seed: int) -> list[Example]:
     for side in SIDES:
         if side not in sides:
             raise ProbeError(
-                f"task {spec.name}: the split leaves {side} empty ({len(sentences)} sentences, "
+                f"task file {spec.file}: split: leaves {side} empty ({len(sentences)} sentences, "
                 f"validation = {spec.split.validation}, held_out = {spec.split.held_out}); change these shares"
             )
     return [replace(example, split=side) for example, side in zip(sentences, sides, strict=True) if side]
@@ -61,6 +61,7 @@ def _assign(spec: TaskSpec, sentences: list[Example], generator: random.Random) 
 
 def _deal(items: list, validation: float, held_out: float) -> dict:
     """Deal shuffled items to the three sides by share, held_out first."""
-    n_held, n_validation = round(len(items) * held_out), round(len(items) * validation)
+    n_held = round(len(items) * held_out)
+    n_validation = min(round(len(items) * validation), len(items) - n_held)
     sides = ["held_out"] * n_held + ["validation"] * n_validation
     return dict(zip(items, sides + ["train"] * (len(items) - len(sides)), strict=True))
