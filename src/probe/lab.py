@@ -7,6 +7,7 @@ imported inside the functions that need it.
 from __future__ import annotations
 
 import contextlib
+import re
 import signal
 import subprocess
 import threading
@@ -89,6 +90,10 @@ def make_plan(
     """Fit a named variant, with changed `model` settings, to the words and the sentence length of a data set."""
     n_ctx = max(len(example.tokens) for example in dataset.examples)
     config = make_config(variant, **{"d_vocab": len(dataset.vocabulary), "n_ctx": n_ctx, **(model or {})})
+    if config.d_vocab != len(dataset.vocabulary):
+        raise ProbeError(
+            f"d_vocab = {config.d_vocab}: {dataset.name} has {len(dataset.vocabulary)} words; leave it out"
+        )
     if training.batch_size > 100 * len(dataset.train):
         raise ProbeError(f"batch_size = {training.batch_size}: train holds {len(dataset.train)} sentences")
     return Plan(dataset=dataset, variant=variant, model=config, training=training, device=device, threads=threads)
@@ -337,6 +342,8 @@ def ask(run: Run, text: str, against: str | None = None, pair: bool = False, que
 
     dataset = run_dataset(run)
     words = run.vocabulary
+    if words != dataset.vocabulary:
+        raise ProbeError(f"{run.path}/vocabulary.json: these are not the words of {dataset.name} that the run learned")
     chosen: list[tuple[tuple[str, ...], Any]] = []
     for sentence in [text] if against is None else [text, against]:
         if completion.is_open(sentence):
@@ -361,7 +368,7 @@ def ask(run: Run, text: str, against: str | None = None, pair: bool = False, que
         else:
             queries.append(len(tokens) - 1 if example is None else example.positions["answer"] - 1)
     return Question(
-        title=text,
+        title=" ".join(text.split()),
         sentences=tuple(tokens for tokens, _ in chosen),
         queries=tuple(queries),
         candidates=tuple(() if example is None else example.candidates for _, example in chosen),
@@ -374,7 +381,7 @@ def ask(run: Run, text: str, against: str | None = None, pair: bool = False, que
 
 def _position(query: str, tokens: Sequence[str]) -> int:
     """The position that `--query` names, by number or by a word that stands once."""
-    if query.lstrip("-").isdigit() and query not in tokens:
+    if re.fullmatch(r"-?[0-9]+", query) and query not in tokens:
         position = int(query)
         if not -len(tokens) <= position < len(tokens):
             raise ProbeError(f"--query {query}: the sentence has positions 0 … {len(tokens) - 1}")

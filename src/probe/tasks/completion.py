@@ -52,6 +52,10 @@ def complete(text: str, dataset: Dataset) -> tuple[Example, Example]:
     for first, second in minimal_pairs(dataset.examples):
         if first.tokens[: len(prefix)] == prefix == second.tokens[: len(prefix)]:
             return first, second
+    if not minimal_pairs(dataset.examples):
+        raise ProbeError(
+            f"{dataset.name} has no minimal pairs to complete {text.strip()!r} from; write a whole sentence"
+        )
     for example in dataset.examples:
         if example.tokens[: len(prefix)] == prefix:
             raise ProbeError(
@@ -78,10 +82,9 @@ def partner(example: Example, dataset: Dataset) -> Example:
 
 
 def _misfit(prefix: Sequence[str], dataset: Dataset) -> str:
-    for length in range(len(prefix) - 1, -1, -1):
-        following = {e.tokens[length] for e in dataset.examples if e.tokens[:length] == tuple(prefix[:length])}
-        if following:
-            break
+    prefix = tuple(prefix)
+    length = max(n for n in range(len(prefix)) if any(e.tokens[:n] == prefix[:n] for e in dataset.examples))
+    following = {e.tokens[length] for e in dataset.examples if e.tokens[:length] == prefix[:length]}
     fits = " ".join(prefix[:length]) or "the beginning"
     return (
         f"no sentence of {dataset.name} begins so: after {fits!r} comes {prefix[length]!r}; "
