@@ -81,7 +81,8 @@ def minimal_pairs(examples: Sequence[Example]) -> list[tuple[Example, Example]]:
     by_pair: dict[str, list[Example]] = {}
     for example in examples:
         by_pair.setdefault(example.pair_id, []).append(example)
-    return [(pair[0], pair[1]) for pair in by_pair.values() if len(pair) == 2]
+    pairs = [sorted(pair, key=lambda e: e.answer != e.candidates[0]) for pair in by_pair.values() if len(pair) == 2]
+    return [(first, second) for first, second in pairs]
 
 
 # -- the folder ------------------------------------------------------------------------------------------------

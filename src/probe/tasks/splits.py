@@ -44,17 +44,19 @@ def _assign(spec: TaskSpec, sentences: list[Example], generator: random.Random) 
         order = shuffled(range(len(sentences)), generator)
         side_of = _deal(order, split.validation, split.held_out)
         return [side_of[i] for i in range(len(sentences))]
-    pairs = shuffled(sorted({example.group for example in sentences}), generator)
-    side_of = _deal(pairs, split.validation, split.held_out)
+    groups = {example.group for example in sentences}
     if split.method == "held-out-pair":
+        side_of = _deal(shuffled(sorted(groups), generator), split.validation, split.held_out)
         return [side_of[example.group] for example in sentences]
+    ordered = {example.candidates for example in sentences}
+    both_orders = {example.group for example in sentences if example.candidates[::-1] in ordered}
+    pairs = shuffled(sorted(both_orders), generator)
+    side_of = _deal(pairs, split.validation, split.held_out)
     held_order = {pair: generator.random() < 0.5 for pair in pairs}
-    ordered = {(example.group, example.candidates[0]) for example in sentences}
     sides = []
     for example in sentences:
         alphabetical = example.candidates[0] == example.group.split("|")[0]
-        reverse_exists = (example.group, example.candidates[1]) in ordered
-        held = reverse_exists and alphabetical == held_order[example.group]
+        held = example.group in both_orders and alphabetical == held_order[example.group]
         sides.append(side_of[example.group] if held else "train")
     return sides
 
