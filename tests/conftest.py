@@ -10,7 +10,10 @@ from jaxtyping import install_import_hook
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # every annotated shape in the model and its neighbours is checked at run time, in the tests only
-install_import_hook(["probe.models", "probe.metrics", "probe.activations", "probe.figures"], "beartype.beartype")
+install_import_hook(
+    ["probe.models.transformer", "probe.models.hooked", "probe.metrics", "probe.activations", "probe.figures"],
+    "beartype.beartype",
+)
 
 
 @pytest.fixture(scope="session")

@@ -128,9 +128,14 @@ def plan_run(plan: Plan, runs: Path, argv: Sequence[str] = ()) -> Run:
 
 
 def advance_run(
-    run: Run, tell: Callable[[dict[str, Any]], None] = lambda row: None, stop: Callable[[], bool] = lambda: False
+    run: Run,
+    tell: Callable[[dict[str, Any]], None] = lambda row: None,
+    stop: Callable[[], bool] = lambda: False,
+    dataset: Dataset | None = None,
 ) -> dict[str, Any]:
     """Train a planned run to its end, from its newest checkpoint if it has one; returns its summary.
+
+    `dataset` saves generating it again from the manifest; it must be the one that the manifest names.
 
     Raises:
         KeyboardInterrupt: `stop` became true; the state is saved, calling again continues to the same bytes.
@@ -146,7 +151,7 @@ def advance_run(
     device = run.manifest.get("device", "cpu")
     config = ModelConfig.from_dict(run.config, f"{run.path}/config.json")
     training = TrainingConfig.from_dict(run.manifest["training"], f"{run.path}/manifest.json: training")
-    data = loop.training_data(run_dataset(run), device)
+    data = loop.training_data(dataset or run_dataset(run), device)
     newest = store.checkpoint_path(run, "state")
     earlier = 0.0
     if newest.exists():
@@ -213,10 +218,12 @@ def summary(run: Run) -> dict[str, Any]:
     }
 
 
-def train_here(run: Run, tell: Callable[[dict[str, Any]], None] = lambda row: None) -> dict[str, Any]:
+def train_here(
+    run: Run, tell: Callable[[dict[str, Any]], None] = lambda row: None, dataset: Dataset | None = None
+) -> dict[str, Any]:
     """Train in this process; Ctrl-C or SIGTERM saves first, then raises KeyboardInterrupt."""
     with interruptible() as stop:
-        result = advance_run(run, tell, stop)
+        result = advance_run(run, tell, stop, dataset)
     store.mark_latest(run)
     return result
 

@@ -64,7 +64,9 @@ def score(
     )
 
 
-def next_token_loss(logits: Float[Tensor, "batch pos d_vocab"], tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, ""]:
+def next_token_loss(
+    logits: Float[Tensor, "batch predicted d_vocab"], tokens: Int[Tensor, "batch pos"]
+) -> Float[Tensor, ""]:
     """Mean cross-entropy of each token given those before it, in nats. `logits` may stop one position early."""
     pos = tokens.shape[1] - 1
     return F.cross_entropy(logits[:, :pos].flatten(0, 1), tokens[:, 1:].flatten())

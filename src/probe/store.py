@@ -133,7 +133,7 @@ def save_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     import numpy as np
     from safetensors.numpy import save
 
-    write_atomic(path, save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
+    write_atomic(path, save({name: np.asarray(array, order="C") for name, array in arrays.items()}))
 
 
 def load_arrays(path: Path) -> dict[str, np.ndarray]:

@@ -1,9 +1,9 @@
 """Attention of every head, and the scores it comes from: where a model looks. A map is no mechanism.
 
-Weights and scores are those of one forward pass: weight = softmax over keys of score, score = q·k / sqrt(d_head) (Vaswani
-et al. 2017, section 3.2.1). At layer 0 a query depends on its own word and index alone, so in two sentences that share
-them the scores on shared keys are bit-equal; the weights need not be, because a changed word's key competes in the
-softmax (EVIDENCE, "Attention is not an explanation by itself").
+Weights and scores are those of one forward pass: weight = softmax over keys of score, score = q·k / sqrt(d_head)
+(Vaswani et al. 2017, section 3.2.1). At layer 0 a query depends on its own word and index alone, so in two sentences
+that share them the scores on shared keys are bit-equal; the weights need not be, because a changed word's key
+competes in the softmax (EVIDENCE, "Attention is not an explanation by itself").
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def attention(
         provenance: of the run.
 
     Returns:
-        A table with a row for each `sentence, layer, head, query, key` with key <= query, and `metric` `weight` (share of
-        attention) or `score` (logits before the softmax; absent for a uniform mixer).
+        A table with a row for each `sentence, layer, head, query, key` with key <= query, and `metric` `weight` (share
+        of attention) or `score` (logits before the softmax; absent for a uniform mixer).
     """
     n_layers, n_heads = shape_of(model)
     if n_layers == 0 or (isinstance(model, Transformer) and model.config.mixer == "none"):

@@ -1,8 +1,8 @@
 """A free check on two sentences: at layer 0, scores between words that both share cannot differ. No torch.
 
-At layer 0 a query depends on its own word and index alone, so in two sentences that share them the scores on shared keys
-are bit-equal. The *weights* need not be: a changed word's key competes in the softmax, and so a first-layer head can be
-gated by a word it has not fetched (EVIDENCE, "Attention is not an explanation by itself").
+At layer 0 a query depends on its own word and index alone, so in two sentences that share them the scores on shared
+keys are bit-equal. The *weights* need not be: a changed word's key competes in the softmax, and so a first-layer head
+can be gated by a word it has not fetched (EVIDENCE, "Attention is not an explanation by itself").
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def shared_scores(result: AnalysisResult) -> SharedScores | None:
     first, second = (np.array(words) for words in result.details["sentences"][:2])
     if len(first) != len(second):
         return None
-    table = result.table[result.table["layer"] == 0]
-    same = np.flatnonzero(first == second)
-    table = table[table["query"].isin(same) & table["key"].isin(same)]
+    table = result.table.loc[result.table["layer"] == 0]
+    same = np.flatnonzero(first == second).tolist()
+    table = table.loc[table["query"].isin(same) & table["key"].isin(same)]
     wide = table.pivot(index=["metric", "head", "query", "key"], columns="sentence", values="value")
     if "score" not in wide.index.get_level_values("metric"):
         return None

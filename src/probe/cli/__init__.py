@@ -1,7 +1,7 @@
 """The command line: wiring only. Nothing heavy is imported before a command runs, so that `--help` answers at once.
 
-Results go to stdout, progress and hints to stderr. Exit codes: 0 done, 1 a check that was asked for failed, 2 wrong usage or
-bad input, 3 a run, task or model that is not there, 130 interrupted, 70 a fault of ours.
+Results go to stdout, progress and hints to stderr. Exit codes: 0 done, 1 a check that was asked for failed, 2 wrong
+usage or bad input, 3 a run, task or model that is not there, 130 interrupted, 70 a fault of ours.
 """
 
 from __future__ import annotations
@@ -74,8 +74,9 @@ def run(argv: list[str]) -> int:
     except Exception as error:
         if type(error).__name__ == "Abort":  # what typer makes of Ctrl-C
             return _complain("interrupted; what was saved is kept, the same command goes on from there", 130)
-        if hasattr(error, "format_message"):  # typer's usage errors
-            return _complain(_usage(error.format_message(), argv), 2)
+        usage = getattr(error, "format_message", None)  # typer's usage errors
+        if usage is not None:
+            return _complain(_usage(usage(), argv), 2)
         if os.environ.get("PROBE_TRACEBACK"):
             raise
         return _complain(

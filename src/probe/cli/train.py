@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,9 @@ from probe.cli.options import (
     print_json,
 )
 from probe.errors import ProbeError
+
+if TYPE_CHECKING:
+    from probe.tasks.dataset import Dataset
 
 
 def train(
@@ -59,7 +62,7 @@ def train(
         run = store.open_run(runs, resume)
         with _progress([run], quiet or json) as tell:
             summary = lab.train_here(run, lambda row: tell(run, row))
-        _print_run(summary, run, json, quiet)
+        _print_run(summary, lab.run_dataset(run), json, quiet)
         return
     if blocks is not None and variant is not None:
         raise ProbeError("--blocks and --variant both say how many blocks; give one of them")
@@ -85,14 +88,14 @@ def train(
         hint("trained before with these settings; shown from the run folder", quiet or json)
     with _progress(planned, quiet or json) as tell:
         if len(planned) == 1:
-            summaries = [lab.train_here(planned[0], lambda row: tell(planned[0], row))]
+            summaries = [lab.train_here(planned[0], lambda row: tell(planned[0], row), dataset)]
         else:
             processes = max(1, available_cores() // per_process)
             summaries = lab.train_side_by_side(planned, processes, tell)
     if len(planned) == 1 and seeds is None:
-        _print_run(summaries[0], planned[0], json, quiet)
+        _print_run(summaries[0], dataset, json, quiet)
     else:
-        _print_sweep(summaries, planned[-1], json, quiet)
+        _print_sweep(summaries, dataset, json, quiet)
 
 
 def _variant(blocks: int | None, variant: str | None) -> tuple[str, dict[str, Any]]:
@@ -200,41 +203,35 @@ def _say_line(run: Any, row: dict[str, Any]) -> None:
     )
 
 
-def _print_run(summary: dict[str, Any], run: Any, json: bool, quiet: bool) -> None:
+def _print_run(summary: dict[str, Any], dataset: Dataset, json: bool, quiet: bool) -> None:
     if json:
         print_json(summary)
         return
     from probe.report.training import run_text
+    from probe.tasks.dataset import order_blind_counts
 
-    print(run_text(summary, _counts(run)))
-    hint(_next(run), quiet)
+    print(run_text(summary, order_blind_counts(dataset)))
+    hint(_next(dataset), quiet)
 
 
-def _print_sweep(summaries: list[dict[str, Any]], run: Any, json: bool, quiet: bool) -> None:
+def _print_sweep(summaries: list[dict[str, Any]], dataset: Dataset, json: bool, quiet: bool) -> None:
     from probe.report.training import sweep_summary, sweep_text
+    from probe.tasks.dataset import order_blind_counts
 
     if json:
         print_json({"runs": summaries, "summary": sweep_summary(summaries)})
         return
-    print(sweep_text(summaries, _counts(run)))
-    hint(_next(run), quiet)
+    print(sweep_text(summaries, order_blind_counts(dataset)))
+    hint(_next(dataset), quiet)
 
 
-def _counts(run: Any) -> Any:
-    from probe import lab
-    from probe.tasks.dataset import order_blind_counts
-
-    return order_blind_counts(lab.run_dataset(run))
-
-
-def _next(run: Any) -> str:
-    """The command that a new user would type now, for this run's task."""
-    from probe import lab
+def _next(dataset: Dataset) -> str:
+    """The command that a new user would type now, for this task."""
     from probe.tasks.dataset import minimal_pairs
 
-    pairs = minimal_pairs(lab.run_dataset(run).examples)
+    pairs = minimal_pairs(dataset.examples)
     if not pairs:
-        return f'next: probe attn-map "{" ".join(lab.run_dataset(run).held_out[0].prompt)}"'
+        return f'next: probe attn-map "{" ".join(dataset.held_out[0].prompt)}"'
     tokens = zip(pairs[0][0].tokens, pairs[0][1].tokens, strict=True)
     shared = next(i for i, (a, b) in enumerate(tokens) if a != b)
     return f'next: probe attn-map "{" ".join(pairs[0][0].tokens[: min(shared, 5)])}..."'

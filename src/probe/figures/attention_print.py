@@ -1,6 +1,6 @@
 """An attention picture for print: the same layout by matplotlib, as PNG or PDF.
 
-One pair of axes holds everything, in the layout's own units: twenty heat maps of their own would take ten times as long.
+One pair of axes holds everything, in the layout's own units: twenty heat maps of their own take ten times as long.
 """
 
 from __future__ import annotations

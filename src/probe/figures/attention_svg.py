@@ -1,7 +1,7 @@
 """An attention picture as SVG. Hand-made, because pages must open from disk with no network.
 
-The string stands on its own: no page CSS, no script, no web font; every word is escaped. Cells are keyed by position, never
-by word; one hue, opacity = weight, 0 to 1 on every map.
+The string stands on its own: no page CSS, no script, no web font; every word is escaped. Cells are keyed by position,
+never by word; one hue, opacity = weight, 0 to 1 on every map.
 """
 
 from __future__ import annotations
@@ -76,16 +76,16 @@ def _map(one: Map, changed: tuple[int, ...]) -> str:
 
 
 def _bars(one: Bars, changed: tuple[int, ...]) -> str:
-    parts = [
-        f'<g transform="translate({one.x * CELL:.0f} {one.y * CELL:.0f})"><text class="h" y="-4">{escape(one.title)}</text>'
-    ]
+    place = f"translate({one.x * CELL:.0f} {one.y * CELL:.0f})"
+    parts = [f'<g transform="{place}"><text class="h" y="-4">{escape(one.title)}</text>']
     for key in range(one.sentence.query + 1):
         weight, top = float(one.values[key]), key * CELL + 1
         mark = ' class="m"' if key in changed else ""
+        words = f"{weight:.2f} {_short(one.sentence.tokens[key])}"
         parts.append(
             f'<rect class="g" y="{top}" width="{BAR * CELL}" height="{CELL - 2}"/>'
             f'<rect class="w" y="{top}" width="{BAR * CELL * weight:.1f}" height="{CELL - 2}"/>'
-            f'<text{mark} x="{BAR * CELL + 4}" y="{(key + 0.8) * CELL:.0f}">{weight:.2f} {_short(one.sentence.tokens[key])}</text>'
+            f'<text{mark} x="{BAR * CELL + 4}" y="{(key + 0.8) * CELL:.0f}">{words}</text>'
         )
     return "".join(parts) + "</g>"
 
@@ -98,7 +98,8 @@ def _legend(layout: Layout, signed: bool) -> str:
     )
     more = "; difference: blue more, red less" if signed else ""
     return (
-        f'<text class="s" x="8" y="{y + 8:.0f}">0</text>{steps}<rect class="f" x="20" y="{y:.0f}" width="154" height="9"/>'
+        f'<text class="s" x="8" y="{y + 8:.0f}">0</text>{steps}'
+        f'<rect class="f" x="20" y="{y:.0f}" width="154" height="9"/>'
         f'<text class="s" x="180" y="{y + 8:.0f}">1 share of attention, same scale on every map{more}</text>'
     )
 

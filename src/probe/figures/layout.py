@@ -1,7 +1,7 @@
 """Where everything stands in an attention picture, in units of one cell; SVG and print draw the same layout.
 
-A sentence alone: a line for each block, the mean of its heads first, then every head, then the read-out row as bars. A pair:
-a band for each block, in which each line is one head and the columns are first sentence, second sentence, difference.
+A sentence alone: a line for each block, the mean of its heads first, then every head, then the read-out row as bars.
+A pair: a band for each block, in which each line is one head and the columns are first, second, difference.
 """
 
 from __future__ import annotations

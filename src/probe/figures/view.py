@@ -73,18 +73,19 @@ def attention_view(
         rows = table[table["sentence"] == number]
         weights = np.zeros((n_layers, n_heads, len(tokens), len(tokens)), dtype=np.float32)
         weights[rows["layer"], rows["head"], rows["query"], rows["key"]] = rows["value"]
-        said = prediction.table[prediction.table["sentence"] == number]
-        by_metric = {metric: part.set_index("word")["value"] for metric, part in said.groupby("metric")}
-        top = by_metric["probability"].head(5)
-        logits = by_metric["logit"]
+        said = prediction.table.loc[prediction.table["sentence"] == number]
+        logits, top = (
+            list(zip(part["word"].tolist(), part["value"].tolist(), strict=True))
+            for part in (said.loc[said["metric"] == metric] for metric in ("logit", "probability"))
+        )
         views.append(
             SentenceView(
                 tokens=tuple(tokens),
                 weights=weights[list(layers)][:, list(heads)],
                 block_means=weights.mean(axis=1)[list(layers)],
                 query=queries[number],
-                predictions=tuple((str(word), float(p)) for word, p in top.items()),
-                candidates=tuple((word, float(logits[word])) for word in candidates[number]),
+                predictions=tuple(top[:5]),
+                candidates=tuple((word, dict(logits)[word]) for word in candidates[number]),
                 answer=answers[number],
             )
         )

@@ -53,7 +53,7 @@ class ModelConfig:
     output_projection: bool = True
     """Whether W_O follows the heads."""
     biases: Biases = "no-qkv"
-    """Biases of attention: all of them, all but those of query, key and value, or none (then the MLP has none either)."""
+    """Biases of attention: all, all but those of query, key and value, or none (then the MLP has none either)."""
     unembed_bias: bool = False
     tied: bool = False
     """Whether the unembedding is the transposed embedding."""

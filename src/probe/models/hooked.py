@@ -8,8 +8,9 @@ computed in `transformer.py` and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
+import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -22,9 +23,17 @@ from transformer_lens.hook_points import HookPoint
 from probe.errors import ProbeError
 from probe.models.config import ModelConfig
 from probe.models.transformer import Attention, Block, LayerNorm, Transformer
-from probe.tasks.vocabulary import Vocabulary
 
 _POSITIONS = {"learned": "standard", "none": "none"}
+
+
+@runtime_checkable
+class Words(Protocol):
+    """What turns words into ids: a `probe.tasks.vocabulary.Vocabulary`."""
+
+    def encode(self, tokens: Sequence[str]) -> np.ndarray:
+        """Ids of the tokens; an unknown word is an error that names it."""
+        ...
 
 
 class HookedTransformer(HookedRootModule):
@@ -38,9 +47,7 @@ class HookedTransformer(HookedRootModule):
         vocabulary: needed only to pass words instead of ids.
     """
 
-    # TransformerLens asks each block whether its output is the residual stream itself (see _HookedBlock).
-
-    def __init__(self, model: Transformer, vocabulary: Vocabulary | None = None) -> None:
+    def __init__(self, model: Transformer, vocabulary: Words | None = None) -> None:
         super().__init__()
         config = model.config
         self.transformer = model
@@ -106,7 +113,7 @@ class HookedTransformer(HookedRootModule):
             tokens = int(tokens)
         return self.W_U[:, tokens].movedim(0, -1)
 
-    def _words(self) -> Vocabulary:
+    def _words(self) -> Words:
         if self.vocabulary is None:
             raise ProbeError(
                 "this model was opened without its vocabulary; pass ids, or HookedTransformer(model, vocabulary)"
@@ -128,8 +135,7 @@ class HookedTransformer(HookedRootModule):
     @property
     def b_U(self) -> Float[Tensor, " d_vocab"]:
         """Unembedding bias, zeros where the model has none."""
-        bias = self.transformer.b_U
-        return bias if bias is not None else self.W_U.new_zeros(self.W_U.shape[1])
+        return self.unembed.b_U
 
     def _stacked(self, name: str) -> Tensor:
         return torch.stack([getattr(block.attn, name) for block in self.blocks])
@@ -299,11 +305,21 @@ class _HookedBlock(nn.Module):
         self.hook_resid_post = HookPoint()
 
 
-class _Unembed(_Shown):
+class _Unembed(nn.Module):
+    """W_U and b_U, the latter zeros where the model has none."""
+
+    def __init__(self, transformer: Transformer) -> None:
+        super().__init__()
+        self._part = (transformer,)
+
     def forward(self, x: Float[Tensor, "... d_model"]) -> Float[Tensor, "... d_vocab"]:
-        return F.linear(x, self._part[0].W_U.T, self._part[0].b_U)
+        return F.linear(x, self.W_U.T, self.b_U)
+
+    @property
+    def W_U(self) -> Float[Tensor, "d_model d_vocab"]:
+        return self._part[0].W_U
 
     @property
     def b_U(self) -> Float[Tensor, " d_vocab"]:
-        part = self._part[0]
-        return part.b_U if part.b_U is not None else part.W_U.new_zeros(part.W_U.shape[1])
+        bias = self._part[0].b_U
+        return bias if bias is not None else self.W_U.new_zeros(self.W_U.shape[1])

@@ -11,14 +11,14 @@ Axes:
     key      positions that are looked at d_vocab  words
     head     attention heads
 
-Sources: Vaswani et al. 2017 (attention, sinusoids); Radford et al. 2019 (pre-norm block, initialisation); Su et al. 2021
-(RoPE); Press et al. 2022 (ALiBi).
+Sources: Vaswani et al. 2017 (attention, sinusoids); Radford et al. 2019 (pre-norm block, initialisation);
+Su et al. 2021 (RoPE); Press et al. 2022 (ALiBi).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 import torch.nn as nn
@@ -34,6 +34,7 @@ EPSILON = 1e-5
 """Added to the variance in LayerNorm."""
 
 
+@runtime_checkable
 class Tap(Protocol):
     """Sees, and may replace, each named activation."""
 
@@ -84,7 +85,7 @@ class LayerNorm(nn.Module):
         x = x - x.mean(-1, keepdim=True)
         scale = tap(scale_name, (x.pow(2).mean(-1, keepdim=True) + EPSILON).sqrt())
         normalized = tap(normalized_name, x / scale)
-        return normalized if self.w is None else normalized * self.w + self.b
+        return normalized if self.w is None or self.b is None else normalized * self.w + self.b
 
 
 class UniformMean(nn.Module):
@@ -198,7 +199,7 @@ class Attention(nn.Module):
             mask = (bias + causal_mask(q.shape[2], q))[None]
             z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
         z = tap(f"{path}.hook_z", z.transpose(1, 2))  # batch query head d_head
-        if self.W_ZO is None:
+        if self.W_ZO is None or self.W_O is None:
             return z.flatten(-2)
         if tap.wants(f"{path}.hook_result"):
             each = einsum(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query head d_model")
@@ -421,20 +422,22 @@ def folded(model: Transformer) -> Transformer:
         raise ProbeError("a uniform mixer has no matrix after its norm to fold into")
     settings = config.as_dict() | {"norm_affine": False, "biases": "all", "unembed_bias": True, "tied": False}
     result = Transformer(ModelConfig(**settings))
-    source = dict(model.named_parameters()) | {"_W_U": model.W_U}
-    with torch.no_grad():
-        for name, target in result.named_parameters():
-            target.copy_(source[name]) if name in source else target.zero_()
-        for old, new in zip(model.blocks, result.blocks, strict=True):
-            if old.ln1 is not None and old.ln1.w is not None:
-                new.attn.b_QKV += old.attn.W_QKV @ old.ln1.b
-                new.attn.W_QKV *= old.ln1.w
-            if old.ln2 is not None and old.ln2.w is not None:
-                new.mlp.b_in += old.ln2.b @ old.mlp.W_in
-                new.mlp.W_in *= old.ln2.w[:, None]
-        if model.ln_final is not None and model.ln_final.w is not None:
-            result.b_U += model.ln_final.b @ model.W_U
-            result._W_U *= model.ln_final.w[:, None]
+    old = {name: tensor.detach() for name, tensor in model.named_parameters()} | {"_W_U": model.W_U.detach()}
+    new = {name: old[name].clone() if name in old else torch.zeros_like(t) for name, t in result.named_parameters()}
+
+    def fold(norm: str, matrix: str, bias: str, reads_rows: bool) -> None:
+        """Fold one norm into the matrix that reads it, along the axis of the stream."""
+        if f"{norm}.w" not in old or matrix not in old:
+            return
+        weight, shift = old[f"{norm}.w"], old[f"{norm}.b"]
+        new[bias] += shift @ old[matrix] if reads_rows else old[matrix] @ shift
+        new[matrix] *= weight[:, None] if reads_rows else weight
+
+    for layer in range(config.n_layers):
+        fold(f"blocks.{layer}.ln1", f"blocks.{layer}.attn.W_QKV", f"blocks.{layer}.attn.b_QKV", reads_rows=False)
+        fold(f"blocks.{layer}.ln2", f"blocks.{layer}.mlp.W_in", f"blocks.{layer}.mlp.b_in", reads_rows=True)
+    fold("ln_final", "_W_U", "b_U", reads_rows=True)
+    result.load_state_dict(new)
     return result
 
 

@@ -21,9 +21,11 @@ def attention_page(view: AttentionView) -> str:
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<style>:root{{color-scheme:light dark}}body{{font:15px system-ui,sans-serif;margin:1.5rem auto;max-width:75rem;padding:0 1rem}}
+<style>:root{{color-scheme:light dark}}
+body{{font:15px system-ui,sans-serif;margin:1.5rem auto;max-width:75rem;padding:0 1rem}}
 figure{{margin:0;overflow-x:auto}}figcaption{{max-width:45rem}}</style></head>
 <body><h1>{title}</h1><ul>{said}</ul>
-<figure tabindex="0">{attention_svg(view)}<figcaption>Rows look, columns are looked at; the framed row has to name the next
-word. A map shows where a head looks, not whether that causes the answer.</figcaption></figure></body></html>
+<figure tabindex="0">{attention_svg(view)}
+<figcaption>Rows look, columns are looked at; the framed row has to name the next word. A map shows where a head looks,
+not whether that causes the answer.</figcaption></figure></body></html>
 """

@@ -1,4 +1,4 @@
-"""Attention in a terminal: maps in half-blocks where there is colour, the strongest links as a table where there is none.
+"""Attention in a terminal: maps in half-blocks where there is colour, the strongest links as a table otherwise.
 
 Two rows of a map share a line: `▀` with the upper cell as foreground and the lower as background, so that eight maps of
 18 x 18 fit 80 columns and 22 lines. Positions stand beside words, because words repeat.
@@ -64,17 +64,15 @@ def _print_sentence(console: Console, sentence: SentenceView, view: AttentionVie
             style += Style(color=Color.from_rgb(255, 255, 255), bgcolor=_shade(float(row[i]), False))
         line.append(token, style).append(" ")
     console.print(line)
-    said = "  ".join(f"{word} {share:.1%}" for word, share in sentence.predictions[:3])
-    line = Text.assemble(
-        f"says after position {sentence.query} (", (sentence.tokens[sentence.query], "underline"), f"):  {said}"
-    )
-    if sentence.candidates:
-        logits = ", ".join(f"{word} {logit:.2f}" for word, logit in sentence.candidates)
-        line.append(f"   logits: {logits}")
+    said = "  ".join(f"{word} {share:.1%}" for word, share in sentence.predictions[:3] if share >= 0.001)
+    word = (sentence.tokens[sentence.query], "underline")
+    line = Text.assemble(f"says after position {sentence.query} (", word, f"):  {said}")
     if sentence.answer is not None:
         right = sentence.predictions[0][0] == sentence.answer
         line.append("   right" if right else f"   wrong, it is {sentence.answer}", "green" if right else "red")
     console.print(line)
+    if sentence.candidates:
+        console.print(Text("logits:  " + "  ".join(f"{word} {logit:.2f}" for word, logit in sentence.candidates)))
 
 
 def _print_maps(console: Console, maps: list[tuple[str, Float[np.ndarray, "query key"]]]) -> None:

@@ -35,7 +35,8 @@ def sweep_text(summaries: Sequence[Mapping[str, Any]], counts: OrderBlind) -> st
     """The table over seeds, on held_out, with intervals over seeds."""
     first, total = summaries[0], sweep_summary(summaries)
     lines = [
-        f"{first['task']} · {first['variant']} · {len(summaries)} seeds · {first['parameters']:,} parameters · held_out",
+        f"{first['task']} · {first['variant']} · {len(summaries)} seeds · {first['parameters']:,} parameters · "
+        "scores on held_out",
         "",
         _HEADER,
     ]

@@ -84,9 +84,12 @@ def partner(example: Example, dataset: Dataset) -> Example:
 
 
 def _misfit(prefix: Sequence[str], dataset: Dataset) -> str:
-    prefix = tuple(prefix)
-    length = max(n for n in range(len(prefix)) if any(e.tokens[:n] == prefix[:n] for e in dataset.examples))
-    following = {e.tokens[length] for e in dataset.examples if e.tokens[:length] == prefix[:length]}
+    """How far a beginning fits, and what could follow there."""
+    length, following = 0, {example.tokens[0] for example in dataset.examples}
+    while prefix[length] in following:
+        length += 1
+        fitting = [e for e in dataset.examples if e.tokens[:length] == tuple(prefix[:length])]
+        following = {e.tokens[length] for e in fitting if length < len(e.tokens)}
     fits = " ".join(prefix[:length]) or "the beginning"
     return (
         f"no sentence of {dataset.name} begins so: after {fits!r} comes {prefix[length]!r}; "

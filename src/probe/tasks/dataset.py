@@ -200,7 +200,8 @@ def datasheet(dataset: Dataset) -> str:
     what = (
         f"Template: {_code(' '.join(spec.question.template))}. A model reads up to the word before the answer and names it."
         if isinstance(spec.question, Cloze)
-        else f"Rule: `{spec.question.rule}`, {spec.question.length} tokens out of {spec.question.words}. The last token can be told."
+        else f"Rule: `{spec.question.rule}`, {spec.question.length} tokens out of {spec.question.words}; "
+        "the last token can be told."
     )
     return f"""{front}
 
@@ -220,8 +221,8 @@ Two exact counts that need no model:
 
 - order-blind ceiling over all {len(dataset.examples)} sentences: **{counts.ceiling:.1%}** (the best answer that sees
   only which words the prompt holds);
-- a table *bag of words -> answer* learned from train scores **{counts.transfer.accuracy:.1%}** on held_out, where it has
-  an entry for {counts.transfer.coverage:.0%} of the rows (no entry: one guess between two).
+- a table *bag of words -> answer* learned from train scores **{counts.transfer.accuracy:.1%}** on held_out, where it
+  has an entry for {counts.transfer.coverage:.0%} of the rows (no entry: one guess between two).
 
 Most frequent answer: {_code(most)}, {n} of {len(dataset.examples)} sentences. Vocabulary: {len(dataset.vocabulary)} words.
 
@@ -257,7 +258,8 @@ def _code(text: str) -> str:
 
 
 _SPLIT_WORDS = {
-    "reversed-pair": "validation and held_out hold ordered noun pairs whose reverse is in train, disjoint as unordered pairs.",
+    "reversed-pair": "validation and held_out hold ordered noun pairs whose reverse is in train; as unordered pairs "
+    "they are disjoint.",
     "held-out-pair": "Noun pairs of validation and held_out stand in train in neither order.",
     "random-rows": "Rows are dealt at random: near-twins stand on both sides. This is a leak, on purpose.",
     "independent": "Sequences are drawn independently; none stands twice.",

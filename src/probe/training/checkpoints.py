@@ -33,30 +33,25 @@ def load_model_arrays(model: torch.nn.Module, arrays: Mapping[str, np.ndarray], 
 def state_arrays(state: TrainingState) -> Arrays:
     """Weights, optimizer moments and counters by name."""
     arrays = {f"model.{name}": array for name, array in model_arrays(state.model).items()}
-    for number, optimizer in enumerate(state.optimizers):
-        for index, slots in optimizer.state_dict()["state"].items():
-            arrays |= {f"optimizer.{number}.{index}.{slot}": _array(value) for slot, value in slots.items()}
-    return arrays | {"step": np.array(state.step), "reached": np.array(state.reached)}
+    arrays |= {f"optimizer.{name}": _array(moment) for name, moment in state.optimizer.moments.items()}
+    counters = {"step": np.array(state.step), "reached": np.array(state.reached), "losses": np.array(state.losses)}
+    return arrays | counters
 
 
 def load_state_arrays(state: TrainingState, arrays: Mapping[str, np.ndarray], where: str) -> None:
     """Continue from what `state_arrays` gave; `state` comes from `start` with the same configuration."""
-    for counter in ("step", "reached"):
+    for counter in ("step", "reached", "losses"):
         if counter not in arrays:
             raise ProbeError(f"{where} holds no {counter!r}, so it is no training state; remove it and train again")
     weights = {name.removeprefix("model."): a for name, a in arrays.items() if name.startswith("model.")}
     load_model_arrays(state.model, weights, where)
-    for number, optimizer in enumerate(state.optimizers):
-        content = optimizer.state_dict()
-        slots: dict[int, dict[str, torch.Tensor]] = {}
-        for name, array in arrays.items():
-            if name.startswith(f"optimizer.{number}."):
-                index, slot = name.split(".")[2:]
-                slots.setdefault(int(index), {})[slot] = torch.from_numpy(np.array(array))
-        if slots.keys() - set(range(sum(len(group["params"]) for group in content["param_groups"]))):
-            raise ProbeError(f"{where} belongs to another optimizer; remove it and train again")
-        optimizer.load_state_dict(content | {"state": slots})
+    for name, moment in state.optimizer.moments.items():
+        saved = arrays.get(f"optimizer.{name}")
+        if saved is None or saved.shape != tuple(moment.shape):
+            raise ProbeError(f"{where} has no fitting moment {name!r}, it belongs to another optimizer; train again")
+        moment.copy_(torch.from_numpy(np.array(saved)))
     state.step, state.reached = int(arrays["step"]), int(arrays["reached"])
+    state.losses = arrays["losses"].tolist()
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:

@@ -20,12 +20,12 @@ class TrainingConfig:
     seed: int = 0
     """Of the first weights, the order of the sentences and dropout."""
     steps: int = 400
-    batch_size: int = 64
+    batch_size: int = 32
     """Sentences a step."""
     optimizer: Optimizer = "muon"
     """`muon`: Muon for the matrices inside blocks, AdamW for all else. `adamw`: AdamW for everything."""
     lr: float = 0.0
-    """Highest learning rate; 0 stands for the optimizer's own default, 0.02 for muon and 0.003 for adamw."""
+    """Highest learning rate; 0 stands for the optimizer's own default, 0.015 for muon and 0.003 for adamw."""
     weight_decay: float = 0.01
     warmup: int = 20
     """Steps over which the rate rises from 0."""
@@ -42,7 +42,7 @@ class TrainingConfig:
         if self.optimizer not in get_args(Optimizer):
             raise ProbeError(f"optimizer = {self.optimizer!r}: {nearest(self.optimizer, get_args(Optimizer))}")
         if self.lr == 0.0:
-            object.__setattr__(self, "lr", 0.02 if self.optimizer == "muon" else 0.003)
+            object.__setattr__(self, "lr", 0.015 if self.optimizer == "muon" else 0.003)
         for name in ("steps", "batch_size", "evaluate_every", "checkpoint_every"):
             if getattr(self, name) < 1:
                 raise ProbeError(f"{name} = {getattr(self, name)}: must be 1 or more")

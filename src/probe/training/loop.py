@@ -1,7 +1,7 @@
 """The training loop: one state, advanced step by step, that can be stopped and saved between any two steps.
 
-Nothing random is carried along: the order of the sentences is a function of (seed, epoch), dropout of (seed, step). So a
-state is weights, optimizer moments and a step number, and a run that was killed continues to the same bytes.
+Nothing random is carried along: the order of the sentences is a function of (seed, epoch), dropout of (seed, step). So
+a state is weights, optimizer moments and a step number, and a run that was killed continues to the same bytes.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from probe.metrics import Score, next_token_loss, score_model
 from probe.models.transformer import Transformer
 from probe.tasks.dataset import Dataset
 from probe.training.config import TrainingConfig
+from probe.training.optimizer import Optimizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +41,12 @@ class TrainingState:
     """All that training changes."""
 
     model: Transformer
-    optimizers: list[torch.optim.Optimizer]
+    optimizer: Optimizer
     step: int = 0
     reached: int = 0
     """Evaluations in a row at which validation was at `until`."""
+    losses: list[float] = field(default_factory=list)
+    """Of the steps since the last evaluation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,35 +80,9 @@ def training_data(dataset: Dataset, device: str = "cpu") -> TrainingData:
     return TrainingData(train=split("train").tokens, validation=split("validation"), held_out=split("held_out"))
 
 
-def make_optimizers(model: Transformer, config: TrainingConfig) -> list[torch.optim.Optimizer]:
-    """AdamW (Loshchilov & Hutter 2019), or Muon (Jordan et al. 2024) for the matrices inside blocks with AdamW beside it.
-
-    Muon's update has orthogonal rows; scaled to the root mean square of an AdamW step, so that one rate serves both.
-    On winograd-hard it reaches 100 % in half the steps (docs/LOG.md).
-    """
-    named = list(model.named_parameters())
-    fused = all(parameter.device.type in ("cpu", "cuda") for _, parameter in named)
-    if config.optimizer == "adamw":
-        return [
-            torch.optim.AdamW(
-                [p for _, p in named], lr=config.lr, betas=(0.9, 0.99), weight_decay=config.weight_decay, fused=fused
-            )
-        ]
-    matrices = [p for name, p in named if name.startswith("blocks.") and p.dim() == 2]
-    rest = [p for name, p in named if not (name.startswith("blocks.") and p.dim() == 2)]
-    optimizers: list[torch.optim.Optimizer] = [
-        torch.optim.AdamW(rest, lr=0.3 * config.lr, betas=(0.9, 0.99), weight_decay=config.weight_decay, fused=fused)
-    ]
-    if matrices:
-        optimizers.append(
-            torch.optim.Muon(matrices, lr=config.lr, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw")
-        )
-    return optimizers
-
-
 def start(model: Transformer, config: TrainingConfig) -> TrainingState:
     """A state at step 0."""
-    return TrainingState(model=model, optimizers=make_optimizers(model, config))
+    return TrainingState(model=model, optimizer=Optimizer(model, config))
 
 
 def train(
@@ -126,18 +103,14 @@ def train(
         ProbeError: the loss is not a number, or grows far beyond that of a model that knows nothing.
     """
     model = state.model
-    peaks = [[group["lr"] / config.lr for group in optimizer.param_groups] for optimizer in state.optimizers]
-    began, losses = time.perf_counter(), _Mean()
+    began = time.perf_counter()
     if state.step == 0:
         with torch.no_grad():
-            losses.add(float(next_token_loss(model(_batch(data, config, 1)[:, :-1]), _batch(data, config, 1))))
-        yield _evaluation(state, data, losses.take(), began)
+            first = _batch(data, config, 1)
+            state.losses = [float(next_token_loss(model(first[:, :-1]), first))]
+        yield _evaluation(state, data, began)
     while state.step < config.steps and not (config.until is not None and state.reached >= 2):
         step = state.step + 1
-        rate = config.rate(step)
-        for optimizer, shares in zip(state.optimizers, peaks, strict=True):
-            for group, share in zip(optimizer.param_groups, shares, strict=True):
-                group["lr"] = share * rate
         tokens = _batch(data, config, step)
         loss = next_token_loss(model(tokens[:, :-1], dropout=_dropout(model, config, step)), tokens)
         value = float(loss.detach())
@@ -148,12 +121,11 @@ def train(
             )
         model.zero_grad(set_to_none=True)
         loss.backward()
-        for optimizer in state.optimizers:
-            optimizer.step()
+        state.optimizer.step(step, config.rate(step))
         state.step = step
-        losses.add(value)
+        state.losses.append(value)
         if step % config.evaluate_every == 0 or step == config.steps:
-            evaluation = _evaluation(state, data, losses.take(), began)
+            evaluation = _evaluation(state, data, began)
             enough = config.until is not None and evaluation.validation.referent_accuracy >= config.until
             state.reached = state.reached + 1 if enough else 0
             yield evaluation
@@ -186,7 +158,9 @@ def _dropout(model: Transformer, config: TrainingConfig, step: int) -> Generator
     return Generator(device=device).manual_seed(config.seed * 1_000_003 + 500_009 + step)
 
 
-def _evaluation(state: TrainingState, data: TrainingData, loss: float, began: float) -> Evaluation:
+def _evaluation(state: TrainingState, data: TrainingData, began: float) -> Evaluation:
+    loss = sum(state.losses) / len(state.losses)
+    state.losses = []
     validation, held_out = (evaluate(state.model, side) for side in (data.validation, data.held_out))
     seconds = time.perf_counter() - began
     return Evaluation(step=state.step, loss=loss, validation=validation, held_out=held_out, seconds=seconds)
@@ -202,17 +176,3 @@ def evaluate(model: Transformer, split: Split) -> Score:
         split.answer,
         split.distractor,
     )
-
-
-@dataclass
-class _Mean:
-    values: list[float] = field(default_factory=list)
-
-    def add(self, value: float) -> None:
-        self.values.append(value)
-
-    def take(self) -> float:
-        """The mean so far (nan of nothing), forgotten afterwards."""
-        mean = sum(self.values) / len(self.values) if self.values else math.nan
-        self.values.clear()
-        return mean

@@ -1,0 +1,43 @@
+# Works as the first command on a fresh clone with Python 3.11 or newer, make and git.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint bench format clean
+
+demo: $(STAMP)  ## the main job end to end: a task, a model, a map
+	@$(BIN)/probe generate-task winograd-hard --quiet
+	@echo
+	@$(BIN)/probe train --variant uniform --quiet
+	@echo
+	@$(BIN)/probe train --blocks 2 --until 1.0 --quiet
+	@echo
+	@$(BIN)/probe attn-map "the animal did not cross..."
+
+test: $(STAMP)  ## the whole suite: lint, types, contracts, doctests, tests
+	@$(BIN)/python -m pytest -q
+
+lint: $(STAMP)
+	@$(BIN)/ruff format --check src tests benchmarks
+	@$(BIN)/ruff check src tests benchmarks
+	@$(BIN)/pyright --warnings
+	@$(BIN)/lint-imports
+
+format: $(STAMP)
+	@$(BIN)/ruff format src tests benchmarks
+	@$(BIN)/ruff check --fix src tests benchmarks
+
+bench: $(STAMP)  ## every speed claim of the README, with its peer in the same run
+	@$(BIN)/python benchmarks/command_to_run.py
+
+# torch first and alone, so that pip can take a CPU build where there is one; then everything pinned.
+$(STAMP): pyproject.toml constraints.txt
+	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	@echo "installing (the first time takes a minute or two) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e .
+	@touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
