@@ -7,6 +7,7 @@ imported inside the functions that need it.
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import signal
 import subprocess
@@ -94,6 +95,9 @@ def make_plan(
         raise ProbeError(
             f"d_vocab = {config.d_vocab}: {dataset.name} has {len(dataset.vocabulary)} words; leave it out"
         )
+    for name in ("lr", "weight_decay"):
+        if not math.isfinite(getattr(training, name)):
+            raise ProbeError(f"{name} = {getattr(training, name)}: not a number that training could use")
     if training.batch_size > 100 * len(dataset.train):
         raise ProbeError(f"batch_size = {training.batch_size}: train holds {len(dataset.train)} sentences")
     return Plan(dataset=dataset, variant=variant, model=config, training=training, device=device, threads=threads)
@@ -207,12 +211,15 @@ def summary(run: Run) -> dict[str, Any]:
     if not run.finished:
         raise NotThere(f"run {run.name} is not finished; continue it with: probe train --resume {run.name}")
     values = read_json(run.path / "results" / "summary.json", "summary")
+    for key in ("steps", "seconds", "parameters", "validation", "held_out", "untrained"):
+        if key not in values:
+            raise ProbeError(f"{run.path}/results/summary.json: {key} is missing; remove the file and train again")
     return {
         "run": run.name,
         "path": str(run.path),
         "task": run.manifest["task"],
         "variant": run.manifest["variant"],
-        "blocks": run.config["n_layers"],
+        "blocks": ModelConfig.from_dict(run.config, f"{run.path}/config.json").n_layers,
         "seed": run.manifest["training"]["seed"],
         **values,
     }

@@ -119,7 +119,10 @@ class ModelConfig:
         for key in ("d_vocab", "n_ctx"):
             if key not in values:
                 raise ProbeError(f"{where}: {key} is missing")
-        return cls(**values)
+        try:
+            return cls(**values)
+        except ProbeError as error:
+            raise ProbeError(f"{where}: {error}") from None
 
 
 _CHOICES = {

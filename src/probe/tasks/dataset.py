@@ -198,7 +198,8 @@ def datasheet(dataset: Dataset) -> str:
     most, n = answers.most_common(1)[0]
     sentences = "\n".join(f"    {example.text}" for example in shown)
     what = (
-        f"Template: {_code(' '.join(spec.question.template))}. A model reads up to the word before the answer and names it."
+        f"Template: {_code(' '.join(spec.question.template))}. "
+        "A model reads up to the word before the answer and names it."
         if isinstance(spec.question, Cloze)
         else f"Rule: `{spec.question.rule}`, {spec.question.length} tokens out of {spec.question.words}; "
         "the last token can be told."
@@ -224,7 +225,8 @@ Two exact counts that need no model:
 - a table *bag of words -> answer* learned from train scores **{counts.transfer.accuracy:.1%}** on held_out, where it
   has an entry for {counts.transfer.coverage:.0%} of the rows (no entry: one guess between two).
 
-Most frequent answer: {_code(most)}, {n} of {len(dataset.examples)} sentences. Vocabulary: {len(dataset.vocabulary)} words.
+Most frequent answer: {_code(most)}, {n} of {len(dataset.examples)} sentences.
+Vocabulary: {len(dataset.vocabulary)} words.
 
 ## Cheats
 

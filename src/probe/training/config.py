@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -48,9 +47,6 @@ class TrainingConfig:
                 raise ProbeError(f"{name} = {getattr(self, name)}: must be 1 or more")
         if not 0 <= self.seed < 2**31:
             raise ProbeError(f"seed = {self.seed}: must be in 0 … 2^31 - 1")
-        for name in ("lr", "weight_decay"):
-            if not math.isfinite(getattr(self, name)):
-                raise ProbeError(f"{name} = {getattr(self, name)}: not a number that training could use")
         if self.lr < 0 or self.weight_decay < 0 or self.warmup < 0:
             raise ProbeError(
                 f"lr = {self.lr}, weight_decay = {self.weight_decay}, warmup = {self.warmup}: not negative"
@@ -83,4 +79,7 @@ class TrainingConfig:
         for key in values:
             if key not in fields:
                 raise ProbeError(f"{where}: unknown key {key!r}; {nearest(key, fields)}")
-        return cls(**values)
+        try:
+            return cls(**values)
+        except (ProbeError, TypeError) as error:  # a TypeError compares text with a number
+            raise ProbeError(f"{where}: {error}") from None
