@@ -62,7 +62,8 @@ def attn_map(
     written = _write(view, out or found.path / "figures", stem, format)
     if format == "terminal":
         stdout, _ = consoles()
-        stdout.print(f"{found.manifest['task']} · {found.manifest['variant']} · run {found.name}\n")
+        parts = (found.manifest["task"], found.manifest["variant"], f"run {found.name}\n")
+        stdout.print((" - " if ascii else " · ").join(parts))
         from probe.report.terminal import print_attention
 
         print_attention(stdout, view, ascii_only=ascii)
