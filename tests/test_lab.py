@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -253,7 +254,8 @@ def test_a_map_that_was_computed_is_shown_without_torch(runs, looked):
         "sys.exit(code)"
     )
     command = [sys.executable, "-c", code, "attn-map", STEM + "...", "--runs", str(runs)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = os.environ | {"PYTHONPATH": str(Path(lab.__file__).parents[1])}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1] == "no torch"
     assert "animal" in done.stdout

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -39,6 +40,8 @@ COMMANDS = {
     "runs": runs,
     "doctor": doctor,
 }
+INTERRUPTED = "interrupted; what was saved is kept, the same command goes on from there"
+
 for _name, _function in COMMANDS.items():
     app.command(_name)(_function)
 
@@ -56,11 +59,13 @@ def run(argv: list[str]) -> int:
     try:
         code = app(args=argv or ["--help"], prog_name="probe", standalone_mode=False)
         sys.stdout.flush()
+        if code == 130:  # what typer makes of Ctrl-C
+            return _complain(INTERRUPTED, 130)
         return code if isinstance(code, int) else 0
     except ProbeError as error:
         return _complain(str(error), error.exit_code)
     except KeyboardInterrupt:
-        return _complain("interrupted; what was saved is kept, the same command goes on from there", 130)
+        return _complain(INTERRUPTED, 130)
     except BrokenPipeError:
         return _closed_pipe()
     except SystemExit as error:  # what typer and rich make of a closed pipe
@@ -72,8 +77,8 @@ def run(argv: list[str]) -> int:
         reason = reasons.get(error.errno or 0, f"{error.strerror or error}")
         return _complain(f"{error.filename or 'a file'}: {reason}", 2)
     except Exception as error:
-        if type(error).__name__ == "Abort":  # what typer makes of Ctrl-C
-            return _complain("interrupted; what was saved is kept, the same command goes on from there", 130)
+        if type(error).__name__ == "Abort":  # what older typers make of Ctrl-C
+            return _complain(INTERRUPTED, 130)
         usage = getattr(error, "format_message", None)  # typer's usage errors
         if usage is not None:
             return _complain(_usage(usage(), argv), 2)
@@ -89,6 +94,9 @@ def run(argv: list[str]) -> int:
 def _usage(message: str, argv: list[str]) -> str:
     """What typer says of a wrong command line, and where to look."""
     command = next((word for word in argv if word in COMMANDS), None)
+    option = re.match(r"Invalid value for '(--[\w-]+)'", message)
+    if option and option[1] in argv[:-1]:  # typer names the option, not what was typed
+        message = message.replace(option[0], f"{option[1]} {argv[argv.index(option[1]) + 1]!r}", 1)
     quotes = " (put the sentence in quotes)" if command == "attn-map" and "extra argument" in message else ""
     return f"{message}{quotes} (see probe {f'{command} ' if command else ''}--help)"
 
