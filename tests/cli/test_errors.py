@@ -69,6 +69,8 @@ WRONG = [
     (["train", "--task", "winogrd"], 3, ["'winogrd'"]),
     (["train", "--task", "."], 3, ["task.json"]),
     (["train", "--resume", "nope"], 3, ["'nope'"]),
+    (["train", "--resume", "nope", "--steps", "9"], 2, ["--resume", "--steps"]),
+    (["train", "--resume", "nope", "--set", "lr=0.1"], 2, ["--resume", "--set"]),
     (["attn-map", "the animal"], 3, ["no run", "probe train"]),
     (["attn-map"], 2, ["sentence"]),
     (["attn-map", "the animal", "--run", "nope"], 3, ["'nope'"]),
@@ -133,6 +135,11 @@ def test_a_diverging_loss_stops_with_what_to_change(probe):
     assert said.code == 2
     assert "lower --lr" in said.err and "1e+09" in said.err
     assert not Path("runs/latest").exists()
+
+
+def test_a_model_too_large_for_the_machine_is_said_to_be(probe):
+    said = probe("train", "--d-model", 2**22, *TINY)
+    assert said.code == 2 and "not enough memory" in said.err
 
 
 def damaged(run: store.Run, file: str, how: str) -> None:

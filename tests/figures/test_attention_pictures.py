@@ -146,7 +146,7 @@ def png_size(png: bytes) -> tuple[int, int]:
     return struct.unpack(">II", png[16:24])
 
 
-@pytest.mark.parametrize("changed", [("$\\q$", "$$"), ("<eos>", "</script>"), ("שלום", "😀"), ("w" * 200, "v" * 200)])
+@pytest.mark.parametrize("changed", [("$\\q$", "$$"), ("w" * 200, "😀")])
 def test_hostile_words_are_words_in_print(make_view, hostile, changed):
     first, second = [*hostile, changed[0]], [*hostile, changed[1]]
     view = make_view(first, second, layers=1, heads=1, title=" ".join(first))

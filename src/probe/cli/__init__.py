@@ -84,6 +84,8 @@ def run(argv: list[str]) -> int:
             return _complain(_usage(usage(), argv), 2)
         if os.environ.get("PROBE_TRACEBACK"):
             raise
+        if isinstance(error, MemoryError) or re.search("allocate memory|out of memory", str(error)):
+            return _complain("there is not enough memory for this; take a smaller model, batch or sentence", 2)
         return _complain(
             f"this is a fault of probe: {type(error).__name__}: {error}\n"
             "       set PROBE_TRACEBACK=1 to see where, and please report it",

@@ -59,6 +59,12 @@ def train(
     from probe import lab, store
 
     if resume is not None:
+        named = {"task": task, "blocks": blocks, "variant": variant, "heads": heads, "d-model": d_model, "norm": norm}
+        named |= {"position": position, "steps": steps, "lr": lr, "batch-size": batch_size, "optimizer": optimizer}
+        named |= {"until": until, "seeds": seeds, "set": settings, "threads": threads}
+        for option, value in named.items():
+            if value is not None:
+                raise ProbeError(f"--resume goes on with the run's own settings, so --{option} cannot be given with it")
         run = store.open_run(runs, resume)
         with _progress([run], quiet or json) as tell:
             summary = lab.train_here(run, lambda row: tell(run, row))
