@@ -185,7 +185,7 @@ def advance_run(
         tell(row)
         if state.step % training.checkpoint_every == 0:
             save(weights=True)
-    if state.step < training.steps and not (training.until is not None and state.reached >= 2):
+    if not state.done:
         save(weights=False)
         raise KeyboardInterrupt
     rows = store.read_metrics(run)

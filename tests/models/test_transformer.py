@@ -119,6 +119,13 @@ def test_shortest_and_longest_sentence(config: ModelConfig, pos: int) -> None:
     assert logits.isfinite().all()
 
 
+@pytest.mark.parametrize("config", CONFIGS, ids=name_of)
+def test_the_short_way_to_the_next_word_is_the_long_one(config: ModelConfig) -> None:
+    model, tokens = perturbed(config), tokens_for(config)
+    with torch.no_grad():
+        torch.testing.assert_close(model.next_word_logits(tokens), model(tokens)[:, -1], atol=2e-6, rtol=1e-5)
+
+
 def test_a_sentence_beyond_learned_positions_is_refused() -> None:
     config = ModelConfig(**SHAPES)
     with pytest.raises(ProbeError, match="8 words.*n_ctx = 7"):
@@ -176,7 +183,7 @@ def test_attention_is_scaled_dot_product_attention() -> None:
 def test_rope_scores_depend_on_the_distance_alone() -> None:
     q = torch.randn(1, 1, 1, 8).expand(1, 12, 1, 8)
     k = torch.randn(1, 1, 1, 8).expand(1, 12, 1, 8)
-    scores = (rotated(q)[0, :, 0] @ rotated(k)[0, :, 0].T).double()
+    scores = (rotated(q, 12)[0, :, 0] @ rotated(k, 12)[0, :, 0].T).double()
     for distance in range(-11, 12):
         diagonal = scores.diagonal(distance)
         torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-5, rtol=1e-5)
@@ -184,12 +191,12 @@ def test_rope_scores_depend_on_the_distance_alone() -> None:
 
 def test_rope_keeps_lengths_and_leaves_position_0_alone() -> None:
     x = torch.randn(2, 5, 3, 8)
-    torch.testing.assert_close(rotated(x).norm(dim=-1), x.norm(dim=-1))
-    assert torch.equal(rotated(x)[:, 0], x[:, 0])
+    torch.testing.assert_close(rotated(x, 5).norm(dim=-1), x.norm(dim=-1))
+    assert torch.equal(rotated(x, 5)[:, 0], x[:, 0])
 
 
 def test_alibi_slopes_of_eight_heads_are_those_of_the_paper() -> None:
-    bias = alibi_bias(8, 4, torch.zeros(1))
+    bias = alibi_bias(8, 4, 4, torch.zeros(1))
     assert [-float(bias[h, 3, 2]) for h in range(8)] == [2.0 ** -(h + 1) for h in range(8)]
     assert float(bias[0, 3, 0]) == -1.5
 

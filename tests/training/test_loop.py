@@ -110,19 +110,19 @@ def test_the_answer_is_not_in_the_prompt_that_is_scored(data: loop.TrainingData)
     seen: list[torch.Tensor] = []
 
     class Spy:
-        def residual(self, prompts):
+        def next_word_logits(self, prompts):
             seen.append(prompts)
-            return torch.zeros(*prompts.shape, 1)
-
-        def unembedded(self, x):
-            return torch.zeros(len(x), 36)
+            return torch.zeros(len(prompts), 36)
 
     assert loop.evaluate(Spy(), split).pair_accuracy == 0.5  # a model of zeros: ties everywhere
     assert {prompts.shape[1] for prompts in seen} == set(split.answer_position.tolist())
 
 
-def test_until_asks_for_two_evaluations_in_a_row(data: loop.TrainingData, monkeypatch: pytest.MonkeyPatch) -> None:
-    accuracies = iter([0.0, 1.0, 0.5, 1.0, 1.0, 1.0, 1.0])
+def test_until_cools_down_and_ends_only_if_validation_still_stands(
+    data: loop.TrainingData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reached at 2, lost when cooled down at 6; reached at 8, kept at 12: done."""
+    accuracies = iter([0.0, 1.0, 0.5, 0.5, 1.0, 0.5, 1.0])
     real = loop._evaluation
 
     def fake(state, data, began):
@@ -133,8 +133,13 @@ def test_until_asks_for_two_evaluations_in_a_row(data: loop.TrainingData, monkey
         return dataclasses.replace(evaluation, validation=score)
 
     monkeypatch.setattr(loop, "_evaluation", fake)
-    config = TrainingConfig(steps=100, evaluate_every=2, until=1.0)
-    assert [e.step for e in loop.train(begin(data, config), data, config)] == [0, 2, 4, 6, 8]
+    config = TrainingConfig(steps=100, evaluate_every=2, until=1.0, cooldown=4)
+    assert [e.step for e in loop.train(begin(data, config), data, config)] == [0, 2, 4, 6, 8, 10, 12]
+
+
+def test_cooling_down_takes_the_rate_to_nothing() -> None:
+    config = TrainingConfig(steps=1000, lr=1.0, cooldown=4)
+    assert [config.rate(step, cooling_since=100) for step in (101, 102, 104)] == [1.0, 0.75, 0.25]
 
 
 @pytest.mark.parametrize("lr", [1e4, math.inf])
@@ -234,7 +239,7 @@ def test_a_truncated_state_is_refused_by_name(dataset: Dataset, tmp_path: Path) 
 
 def test_a_state_of_another_model_is_refused_by_name(dataset: Dataset, tmp_path: Path) -> None:
     run = lab.plan_run(plan(dataset), tmp_path)
-    foreign = {"step": np.array(3), "reached": np.array(0), "losses": np.zeros(0), "model.x": np.ones(2)}
+    foreign = {"step": np.array(3), "cooling": np.array(-1), "losses": np.zeros(0), "model.x": np.ones(2)}
     store.save_arrays(store.checkpoint_path(run, "state"), foreign)
     with pytest.raises(ProbeError, match="state.safetensors (lacks|has an unknown tensor)"):
         lab.advance_run(run)

@@ -17,7 +17,7 @@ from probe.training.optimizer import ADAMW_SHARE, Optimizer, orthogonalised
 
 def steps_of(optimizer_of, n: int = 5) -> list[torch.Tensor]:
     """Parameters after n steps on one batch."""
-    model = perturbed(ModelConfig(**SHAPES, biases="all"))
+    model = perturbed(ModelConfig(**SHAPES))  # a key's bias has no gradient, and Adam would enlarge its rounding
     tokens, step = tokens_for(model.config), optimizer_of(model)
     for number in range(1, n + 1):
         model.zero_grad()
@@ -42,8 +42,9 @@ def test_adamw_is_torchs_adamw() -> None:
 
 
 @pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="torch.optim.Muon came with torch 2.9")
-def test_muon_is_torchs_muon() -> None:
-    """Theirs iterates in bfloat16, ours in float32; so to three digits of a step."""
+def test_muon_is_torchs_muon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Theirs iterates in bfloat16, ours in float32; given float32, theirs takes the same steps."""
+    monkeypatch.setattr(torch.Tensor, "bfloat16", torch.Tensor.clone)
     config = TrainingConfig(lr=0.01, weight_decay=0.1)
 
     def torchs(model):
@@ -60,8 +61,8 @@ def test_muon_is_torchs_muon() -> None:
         optimizer = Optimizer(model, config)
         return lambda number: optimizer.step(number, 0.01)
 
-    for a, b in zip(steps_of(own, 1), steps_of(torchs, 1), strict=True):
-        torch.testing.assert_close(a, b, atol=1e-3, rtol=5e-3)
+    for a, b in zip(steps_of(own), steps_of(torchs), strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
 
 
 def test_orthogonalised_keeps_the_directions_and_levels_their_strength() -> None:

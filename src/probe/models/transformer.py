@@ -96,8 +96,8 @@ class UniformMean(nn.Module):
         self.path = path
 
     def forward(
-        self, x: Float[Tensor, "batch pos d_model"], tap: Tap, dropout: Generator | None
-    ) -> Float[Tensor, "batch pos d_model"]:
+        self, x: Float[Tensor, "batch pos d_model"], tap: Tap, dropout: Generator | None, last: bool = False
+    ) -> Float[Tensor, "batch query d_model"]:
         """Average the stream; as a matrix product, which a tap on the pattern can change."""
         batch, pos, _ = x.shape
         weights = torch.ones(pos, pos, dtype=x.dtype, device=x.device).tril()
@@ -105,7 +105,7 @@ class UniformMean(nn.Module):
         name = f"{self.path}.hook_pattern"
         if tap.wants(name):
             weights = tap(name, weights.expand(batch, 1, pos, pos).clone())[:, 0]
-        return weights @ x
+        return (weights[..., -1:, :] if last else weights) @ x
 
 
 class Attention(nn.Module):
@@ -151,14 +151,14 @@ class Attention(nn.Module):
         return None if self.W_ZO is None else self.W_ZO.view(self.config.n_heads, self.config.d_head, -1)
 
     def forward(
-        self, x: Float[Tensor, "batch pos d_model"], tap: Tap, dropout: Generator | None
-    ) -> Float[Tensor, "batch pos d_model"]:
-        """Attend, from an input that all heads share."""
+        self, x: Float[Tensor, "batch pos d_model"], tap: Tap, dropout: Generator | None, last: bool = False
+    ) -> Float[Tensor, "batch query d_model"]:
+        """Attend, from an input that all heads share; with `last` only the last position asks."""
         qkv = F.linear(x, self.W_QKV, self.b_QKV)
         q, k, v = rearrange(
             qkv, "batch pos (three head d_head) -> three batch pos head d_head", three=3, d_head=self.config.d_head
         )
-        return self.attend(q, k, v, tap, dropout)
+        return self.attend(q[:, -1:] if last else q, k, v, tap, dropout)
 
     def forward_split(
         self, inputs: Float[Tensor, "three batch pos head d_model"], tap: Tap
@@ -178,25 +178,29 @@ class Attention(nn.Module):
         tap: Tap,
         dropout: Generator | None,
     ) -> Float[Tensor, "batch query d_model"]:
-        """Mix the values: softmax(q k^T / sqrt(d_head) + mask) v, then the output projection."""
+        """Mix the values: softmax(q k^T / sqrt(d_head) + mask) v, then the output projection.
+
+        Where there are fewer queries than keys, the queries are those of the last positions.
+        """
         config, path = self.config, self.path
         q, k, v = tap(f"{path}.hook_q", q), tap(f"{path}.hook_k", k), tap(f"{path}.hook_v", v)
         if config.position == "rope":
-            q, k = tap(f"{path}.hook_rot_q", rotated(q)), tap(f"{path}.hook_rot_k", rotated(k))
+            q, k = tap(f"{path}.hook_rot_q", rotated(q, k.shape[1])), tap(f"{path}.hook_rot_k", rotated(k, k.shape[1]))
         scale = config.d_head**-0.5 if config.attention_scale else 1.0
         q, k, v = (t.transpose(1, 2) for t in (q, k, v))  # batch head pos d_head
-        bias = alibi_bias(config.n_heads, q.shape[2], q) if config.position == "alibi" else None
+        shape = (q.shape[2], k.shape[2])
+        bias = alibi_bias(config.n_heads, *shape, q) if config.position == "alibi" else None
         drops = dropout is not None and config.attention_dropout > 0
         scores_name, pattern_name = f"{path}.hook_attn_scores", f"{path}.hook_pattern"
         if drops or tap.wants(scores_name) or tap.wants(pattern_name):
             scores = q @ k.transpose(-1, -2) * scale
-            scores = (scores if bias is None else scores + bias) + causal_mask(q.shape[2], q)
+            scores = (scores if bias is None else scores + bias) + causal_mask(*shape, q)
             pattern = tap(pattern_name, tap(scores_name, scores).softmax(-1))
             z = dropped(pattern, config.attention_dropout, dropout) @ v
-        elif bias is None:
-            z = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)
+        elif bias is None and shape[0] in (1, shape[1]):
+            z = F.scaled_dot_product_attention(q, k, v, is_causal=shape[0] > 1, scale=scale)
         else:
-            mask = (bias + causal_mask(q.shape[2], q))[None]
+            mask = causal_mask(*shape, q)[None] if bias is None else (bias + causal_mask(*shape, q))[None]
             z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
         z = tap(f"{path}.hook_z", z.transpose(1, 2))  # batch query head d_head
         if self.W_ZO is None or self.W_O is None:
@@ -208,26 +212,29 @@ class Attention(nn.Module):
         return F.linear(z.flatten(-2), self.W_ZO.T, self.b_O)
 
 
-def causal_mask(pos: int, like: Tensor) -> Float[Tensor, "query key"]:
-    """0 where a key may be seen, -inf where it lies in the future."""
-    return torch.full((pos, pos), -math.inf, dtype=like.dtype, device=like.device).triu(1)
+def causal_mask(query: int, key: int, like: Tensor) -> Float[Tensor, "query key"]:
+    """0 where a key may be seen, -inf where it lies in the future; the queries are the last of the positions."""
+    return torch.full((query, key), -math.inf, dtype=like.dtype, device=like.device).triu(1 + key - query)
 
 
-def rotated(x: Float[Tensor, "batch pos head d_head"]) -> Float[Tensor, "batch pos head d_head"]:
-    """RoPE (Su et al. 2021, section 3.2.2): turn each adjacent pair of numbers by position x 10000^(-2i/d_head)."""
+def rotated(x: Float[Tensor, "batch pos head d_head"], end: int) -> Float[Tensor, "batch pos head d_head"]:
+    """RoPE (Su et al. 2021, section 3.2.2): turn each adjacent pair of numbers by position x 10000^(-2i/d_head).
+
+    `x` holds the last positions before `end`.
+    """
     pos, d_head = x.shape[1], x.shape[3]
     rates = 10000.0 ** (-torch.arange(0, d_head, 2, device=x.device) / d_head)
-    angles = torch.arange(pos, device=x.device)[:, None] * rates
+    angles = torch.arange(end - pos, end, device=x.device)[:, None] * rates
     cos, sin = angles.cos().to(x.dtype)[:, None], angles.sin().to(x.dtype)[:, None]  # pos 1 pair
     even, odd = x[..., 0::2], x[..., 1::2]
     return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2)
 
 
-def alibi_bias(n_heads: int, pos: int, like: Tensor) -> Float[Tensor, "head query key"]:
+def alibi_bias(n_heads: int, query: int, key: int, like: Tensor) -> Float[Tensor, "head query key"]:
     """ALiBi (Press et al. 2022, section 3): -slope x distance, slopes 2^(-8/n), 2^(-16/n), … for n heads."""
     slopes = 2.0 ** (-8.0 * torch.arange(1, n_heads + 1, device=like.device) / n_heads)
-    index = torch.arange(pos, device=like.device)
-    distance = (index[:, None] - index[None]).clamp(min=0)
+    index = torch.arange(key, device=like.device)
+    distance = (index[key - query :, None] - index[None]).clamp(min=0)
     return (-slopes[:, None, None] * distance).to(like.dtype)
 
 
@@ -278,12 +285,18 @@ class Block(nn.Module):
         self.mlp = MLP(config, f"{path}.mlp") if config.d_mlp > 0 else None
 
     def forward(
-        self, x: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP, dropout: Generator | None = None
-    ) -> Float[Tensor, "batch pos d_model"]:
-        """Take the residual stream one block further."""
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        tap: Tap = NO_TAP,
+        dropout: Generator | None = None,
+        last: bool = False,
+    ) -> Float[Tensor, "batch query d_model"]:
+        """Take the residual stream one block further; with `last`, that of the last position alone."""
         x = tap(f"{self.path}.hook_resid_pre", x)
-        if self.attn is not None:
-            x = self.joined(x, self.mixed(x, tap, dropout), self.ln1, f"{self.path}.hook_attn_out", tap, dropout)
+        out = None if self.attn is None else self.mixed(x, tap, dropout, last)
+        x = x[:, -1:] if last else x
+        if out is not None:
+            x = self.joined(x, out, self.ln1, f"{self.path}.hook_attn_out", tap, dropout)
         if self.mlp is not None:
             x = tap(f"{self.path}.hook_resid_mid", x)
             out = self.mlp(self.read(tap(f"{self.path}.hook_mlp_in", x), self.ln2, tap), tap)
@@ -291,8 +304,8 @@ class Block(nn.Module):
         return tap(f"{self.path}.hook_resid_post", x)
 
     def mixed(
-        self, x: Float[Tensor, "batch pos d_model"], tap: Tap, dropout: Generator | None
-    ) -> Float[Tensor, "batch pos d_model"]:
+        self, x: Float[Tensor, "batch pos d_model"], tap: Tap, dropout: Generator | None, last: bool
+    ) -> Float[Tensor, "batch query d_model"]:
         """The mixer's output, through inputs of each head's own where a tap looks at those."""
         assert self.attn is not None
         names = [f"{self.path}.attn.hook_{part}_input" for part in "qkv"]
@@ -301,7 +314,7 @@ class Block(nn.Module):
             self.read(x, self.ln1, tap)  # its activations are looked at too, on the shared input
             inputs = [self.read(tap(name, heads.clone()), self.ln1, NO_TAP) for name in names]
             return self.attn.forward_split(torch.stack(inputs), tap)
-        return self.attn(self.read(x, self.ln1, tap), tap, dropout)
+        return self.attn(self.read(x, self.ln1, tap), tap, dropout, last)
 
     def read(self, x: Tensor, norm: LayerNorm | None, tap: Tap) -> Tensor:
         """What a sub-layer sees of the stream: normalised first with pre-norm, as it is otherwise."""
@@ -364,6 +377,13 @@ class Transformer(nn.Module):
         for block in self.blocks:
             x = block(x, tap, dropout)
         return x
+
+    def next_word_logits(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch d_vocab"]:
+        """Logits of the word after each sentence: the last block and the unembedding work for one position alone."""
+        x = self.embedded(tokens)
+        for block in self.blocks:
+            x = block(x, last=block is self.blocks[-1])
+        return self.unembedded(x[:, -1])
 
     def embedded(
         self, tokens: Int[Tensor, "batch pos"], tap: Tap = NO_TAP, dropout: Generator | None = None

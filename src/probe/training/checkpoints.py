@@ -34,13 +34,14 @@ def state_arrays(state: TrainingState) -> Arrays:
     """Weights, optimizer moments and counters by name."""
     arrays = {f"model.{name}": array for name, array in model_arrays(state.model).items()}
     arrays |= {f"optimizer.{name}": _array(moment) for name, moment in state.optimizer.moments.items()}
-    counters = {"step": np.array(state.step), "reached": np.array(state.reached), "losses": np.array(state.losses)}
+    cooling = -1 if state.cooling_since is None else state.cooling_since
+    counters = {"step": np.array(state.step), "cooling": np.array(cooling), "losses": np.array(state.losses)}
     return arrays | counters
 
 
 def load_state_arrays(state: TrainingState, arrays: Mapping[str, np.ndarray], where: str) -> None:
     """Continue from what `state_arrays` gave; `state` comes from `start` with the same configuration."""
-    for counter in ("step", "reached", "losses"):
+    for counter in ("step", "cooling", "losses"):
         if counter not in arrays:
             raise ProbeError(f"{where} holds no {counter!r}, so it is no training state; remove it and train again")
     weights = {name.removeprefix("model."): a for name, a in arrays.items() if name.startswith("model.")}
@@ -50,7 +51,8 @@ def load_state_arrays(state: TrainingState, arrays: Mapping[str, np.ndarray], wh
         if saved is None or saved.shape != tuple(moment.shape):
             raise ProbeError(f"{where} has no fitting moment {name!r}, it belongs to another optimizer; train again")
         moment.copy_(torch.from_numpy(np.array(saved)))
-    state.step, state.reached = int(arrays["step"]), int(arrays["reached"])
+    state.step, cooling = int(arrays["step"]), int(arrays["cooling"])
+    state.cooling_since = None if cooling < 0 else cooling
     state.losses = arrays["losses"].tolist()
 
 

@@ -35,14 +35,16 @@ class TrainingConfig:
     checkpoint_every: int = 100
     """Steps between two checkpoints."""
     until: float | None = None
-    """Stop early: once validation accuracy reaches this at two evaluations in a row."""
+    """Stop early: once validation accuracy reaches this, the rate falls to 0 over `cooldown` steps; if validation still
+    stands there then, training ends, else it goes on."""
+    cooldown: int = 50
 
     def __post_init__(self) -> None:
         if self.optimizer not in get_args(Optimizer):
             raise ProbeError(f"optimizer = {self.optimizer!r}: {nearest(self.optimizer, get_args(Optimizer))}")
         if self.lr == 0.0:
             object.__setattr__(self, "lr", 0.015 if self.optimizer == "muon" else 0.003)
-        for name in ("steps", "batch_size", "evaluate_every", "checkpoint_every"):
+        for name in ("steps", "batch_size", "evaluate_every", "checkpoint_every", "cooldown"):
             if getattr(self, name) < 1:
                 raise ProbeError(f"{name} = {getattr(self, name)}: must be 1 or more")
         if not 0 <= self.seed < 2**31:
@@ -56,8 +58,10 @@ class TrainingConfig:
         if self.until is not None and not 0 < self.until <= 1:
             raise ProbeError(f"until = {self.until}: an accuracy, above 0 and at most 1")
 
-    def rate(self, step: int) -> float:
+    def rate(self, step: int, cooling_since: int | None = None) -> float:
         """The learning rate of a step, counted from 1: up over `warmup`, level, then down to 0 over the last `decay`.
+
+        `cooling_since` is the step after which the rate falls to 0 over `cooldown` steps instead.
 
         >>> config = TrainingConfig(steps=100, lr=1.0, warmup=10, decay=0.5)
         >>> [round(config.rate(step), 2) for step in (1, 10, 50, 75, 100)]
@@ -66,7 +70,8 @@ class TrainingConfig:
         up = min(1.0, step / self.warmup) if self.warmup else 1.0
         falling = self.decay * self.steps
         down = min(1.0, (self.steps - step + 1) / falling) if falling else 1.0
-        return self.lr * min(up, down)
+        cool = 1.0 if cooling_since is None else (self.cooldown - (step - cooling_since) + 1) / self.cooldown
+        return self.lr * min(up, down, cool)
 
     def as_dict(self) -> dict[str, Any]:
         """All fields."""

@@ -43,8 +43,10 @@ class TrainingState:
     model: Transformer
     optimizer: Optimizer
     step: int = 0
-    reached: int = 0
-    """Evaluations in a row at which validation was at `until`."""
+    cooling_since: int | None = None
+    """The step at which validation stood at `until`, so that the rate falls from there on."""
+    done: bool = False
+    """Whether there is nothing left to do: all steps taken, or `until` reached and cooled down."""
     losses: list[float] = field(default_factory=list)
     """Of the steps since the last evaluation."""
 
@@ -109,7 +111,7 @@ def train(
             first = _batch(data, config, 1)
             state.losses = [float(next_token_loss(model(first[:, :-1]), first))]
         yield _evaluation(state, data, began)
-    while state.step < config.steps and not (config.until is not None and state.reached >= 2):
+    while not state.done:
         step = state.step + 1
         tokens = _batch(data, config, step)
         loss = next_token_loss(model(tokens[:, :-1], dropout=_dropout(model, config, step)), tokens)
@@ -121,13 +123,18 @@ def train(
             )
         model.zero_grad(set_to_none=True)
         loss.backward()
-        state.optimizer.step(step, config.rate(step))
+        state.optimizer.step(step, config.rate(step, state.cooling_since))
         state.step = step
         state.losses.append(value)
-        if step % config.evaluate_every == 0 or step == config.steps:
+        cooled = state.cooling_since is not None and step == state.cooling_since + config.cooldown
+        if step % config.evaluate_every == 0 or step == config.steps or cooled:
             evaluation = _evaluation(state, data, began)
             enough = config.until is not None and evaluation.validation.referent_accuracy >= config.until
-            state.reached = state.reached + 1 if enough else 0
+            state.done = step == config.steps or (cooled and enough)
+            if enough and state.cooling_since is None:
+                state.cooling_since = step
+            elif cooled and not enough:
+                state.cooling_since = None
             yield evaluation
         if stop():
             return
@@ -170,7 +177,7 @@ def _evaluation(state: TrainingState, data: TrainingData, began: float) -> Evalu
 def evaluate(model: Transformer, split: Split) -> Score:
     """Score a model on one side; it sees each prompt up to the word before the answer."""
     return score_model(
-        lambda prompts: model.unembedded(model.residual(prompts)[:, -1]),
+        model.next_word_logits,
         split.tokens,
         split.answer_position,
         split.answer,

@@ -40,8 +40,8 @@ class Optimizer:
             rows, columns = sorted(parameter.shape)
             self.stacks.setdefault((rows, columns), {})[name] = parameter
         self.moments = {f"{name}.momentum": torch.zeros_like(p) for name, p in matrices.items()}
-        for slot in ("mean", "square"):
-            self.moments |= {f"{name}.{slot}": torch.zeros_like(p) for name, p in self.rest.items()}
+        flat = torch.cat([parameter.detach().flatten() for parameter in self.rest.values()])
+        self.moments |= {"rest.mean": torch.zeros_like(flat), "rest.square": torch.zeros_like(flat)}
 
     @torch.no_grad()
     def step(self, number: int, rate: float) -> None:
@@ -67,18 +67,16 @@ class Optimizer:
             parameter.add_(update, alpha=-rate * 0.2 * math.sqrt(max(parameter.shape)))
 
     def _adamw(self, number: int, rate: float) -> None:
-        """AdamW (Loshchilov & Hutter 2019, algorithm 2), all parameters in a few calls."""
+        """AdamW (Loshchilov & Hutter 2019, algorithm 2), all parameters laid end to end."""
         parameters = list(self.rest.values())
-        gradients = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
-        means, squares = ([self.moments[f"{name}.{slot}"] for name in self.rest] for slot in ("mean", "square"))
-        torch._foreach_lerp_(means, gradients, 1 - BETAS[0])
-        torch._foreach_mul_(squares, BETAS[1])
-        torch._foreach_addcmul_(squares, gradients, gradients, 1 - BETAS[1])
-        roots = torch._foreach_sqrt(squares)
-        torch._foreach_div_(roots, math.sqrt(1 - BETAS[1] ** number))
-        torch._foreach_add_(roots, EPSILON)
-        torch._foreach_mul_(parameters, 1 - rate * self.config.weight_decay)
-        torch._foreach_addcdiv_(parameters, means, roots, -rate / (1 - BETAS[0] ** number))
+        gradients = (p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters)
+        gradient = torch.cat([each.flatten() for each in gradients])
+        mean = self.moments["rest.mean"].lerp_(gradient, 1 - BETAS[0])
+        square = self.moments["rest.square"].mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+        root = (square / (1 - BETAS[1] ** number)).sqrt_().add_(EPSILON)
+        update = mean / (1 - BETAS[0] ** number) / root
+        for parameter, part in zip(parameters, update.split([p.numel() for p in parameters]), strict=True):
+            parameter.mul_(1 - rate * self.config.weight_decay).add_(part.view_as(parameter), alpha=-rate)
 
 
 def orthogonalised(matrices: Float[Tensor, "n rows columns"], steps: int = 5) -> Float[Tensor, "n rows columns"]:
