@@ -54,6 +54,8 @@ def read_json(path: Path, what: str) -> dict[str, Any]:
         value = json.loads(read_text(path, what))
     except json.JSONDecodeError as error:
         raise ProbeError(f"{what} {path}, line {error.lineno}: not valid JSON ({error.msg})") from None
+    except RecursionError:
+        raise ProbeError(f"{what} {path}: nested too deeply to be one of ours") from None
     if not isinstance(value, dict):
         raise ProbeError(f"{what} {path}: expected a JSON object, found {type(value).__name__}")
     return value

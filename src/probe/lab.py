@@ -7,6 +7,8 @@ imported inside the functions that need it.
 from __future__ import annotations
 
 import contextlib
+import math
+import re
 import signal
 import subprocess
 import threading
@@ -89,6 +91,13 @@ def make_plan(
     """Fit a named variant, with changed `model` settings, to the words and the sentence length of a data set."""
     n_ctx = max(len(example.tokens) for example in dataset.examples)
     config = make_config(variant, **{"d_vocab": len(dataset.vocabulary), "n_ctx": n_ctx, **(model or {})})
+    if config.d_vocab != len(dataset.vocabulary):
+        raise ProbeError(
+            f"d_vocab = {config.d_vocab}: {dataset.name} has {len(dataset.vocabulary)} words; leave it out"
+        )
+    for name in ("lr", "weight_decay"):
+        if not math.isfinite(getattr(training, name)):
+            raise ProbeError(f"{name} = {getattr(training, name)}: not a number that training could use")
     if training.batch_size > 100 * len(dataset.train):
         raise ProbeError(f"batch_size = {training.batch_size}: train holds {len(dataset.train)} sentences")
     return Plan(dataset=dataset, variant=variant, model=config, training=training, device=device, threads=threads)
@@ -202,12 +211,15 @@ def summary(run: Run) -> dict[str, Any]:
     if not run.finished:
         raise NotThere(f"run {run.name} is not finished; continue it with: probe train --resume {run.name}")
     values = read_json(run.path / "results" / "summary.json", "summary")
+    for key in ("steps", "seconds", "parameters", "validation", "held_out", "untrained"):
+        if key not in values:
+            raise ProbeError(f"{run.path}/results/summary.json: {key} is missing; remove the file and train again")
     return {
         "run": run.name,
         "path": str(run.path),
         "task": run.manifest["task"],
         "variant": run.manifest["variant"],
-        "blocks": run.config["n_layers"],
+        "blocks": ModelConfig.from_dict(run.config, f"{run.path}/config.json").n_layers,
         "seed": run.manifest["training"]["seed"],
         **values,
     }
@@ -344,6 +356,8 @@ def ask(run: Run, text: str, against: str | None = None, pair: bool = False, que
 
     dataset = run_dataset(run)
     words = run.vocabulary
+    if words != dataset.vocabulary:
+        raise ProbeError(f"{run.path}/vocabulary.json: these are not the words of {dataset.name} that the run learned")
     chosen: list[tuple[tuple[str, ...], Any]] = []
     for sentence in [text] if against is None else [text, against]:
         if completion.is_open(sentence):
@@ -368,7 +382,7 @@ def ask(run: Run, text: str, against: str | None = None, pair: bool = False, que
         else:
             queries.append(len(tokens) - 1 if example is None else example.positions["answer"] - 1)
     return Question(
-        title=text,
+        title=" ".join(text.split()),
         sentences=tuple(tokens for tokens, _ in chosen),
         queries=tuple(queries),
         candidates=tuple(() if example is None else example.candidates for _, example in chosen),
@@ -381,7 +395,7 @@ def ask(run: Run, text: str, against: str | None = None, pair: bool = False, que
 
 def _position(query: str, tokens: Sequence[str]) -> int:
     """The position that `--query` names, by number or by a word that stands once."""
-    if query.lstrip("-").isdigit() and query not in tokens:
+    if re.fullmatch(r"-?[0-9]+", query) and query not in tokens:
         position = int(query)
         if not -len(tokens) <= position < len(tokens):
             raise ProbeError(f"--query {query}: the sentence has positions 0 … {len(tokens) - 1}")

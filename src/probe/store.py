@@ -33,6 +33,20 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 LATEST = "latest"
+_MANIFEST = {
+    "task": str,
+    "spec": dict,
+    "task_digest": str,
+    "data_seed": int,
+    "data_sha256": str,
+    "variant": str,
+    "training": dict,
+    "threads": int,
+    "dtype": str,
+    "versions": dict,
+    "git_commit": str | None,
+}
+"""What every manifest holds, and of which kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,9 +101,12 @@ def open_run(root: Path, name: str | None = None) -> Run:
         raise ProbeError(
             f"{path}/manifest.json: schema {manifest.get('schema')!r} is not {SCHEMA}, another version's run"
         )
-    for key in ("task", "spec", "data_seed", "data_sha256", "training", "threads"):
-        if key not in manifest:
-            raise ProbeError(f"{path}/manifest.json: {key} is missing; the file was changed by hand or by another tool")
+    for key, kind in _MANIFEST.items():
+        if not isinstance(manifest.get(key, ...), kind):
+            said = f"{manifest[key]!r} is no {kind}" if key in manifest else "is missing"
+            raise ProbeError(f"{path}/manifest.json: {key}: {said}; the file was changed by hand or by another tool")
+    if not isinstance(manifest["training"].get("seed"), int):
+        raise ProbeError(f"{path}/manifest.json: training.seed: is missing or no number; the file was changed")
     return Run(path=path, manifest=manifest)
 
 
@@ -99,7 +116,7 @@ def _find(root: Path, name: str | None) -> Path:
         if not latest.exists():
             raise NotThere(f"there is no run in {root} yet; make one with: probe train")
         name = read_text(latest, "file").strip()
-        if not (root / name).is_dir():
+        if not name or not (root / name).is_dir():
             raise NotThere(f"{latest} names {name!r}, which is gone; choose one of `probe runs` with --run")
         return root / name
     if (root / name).is_dir() and name not in ("", ".", ".."):

@@ -36,6 +36,7 @@ def attn_map(
     from probe import lab, store
     from probe.errors import nearest
     from probe.figures.view import attention_view
+    from probe.files import digest
 
     if format not in FORMATS:
         raise ProbeError(f"--format {format}: {nearest(format, FORMATS)}")
@@ -54,13 +55,15 @@ def attn_map(
     if json or format == "json":
         print_json(_as_json(found.name, view, attention))
         return
-    stem = f"{_slug(sentence)}-{question.key.removeprefix('attn-')}" + (
-        f"-{head}" if head else "-mean" if average else ""
+    shown = digest([question.key, attention.provenance.model_digest])[:10]
+    stem = f"{_slug(sentence)}-{shown}" + (
+        f"-L{layers[0]}H{heads[0]}" if layers and heads else "-mean" if average else ""
     )
     written = _write(view, out or found.path / "figures", stem, format)
     if format == "terminal":
         stdout, _ = consoles()
-        stdout.print(f"{found.manifest['task']} · {found.manifest['variant']} · run {found.name}\n")
+        parts = (found.manifest["task"], found.manifest["variant"], f"run {found.name}\n")
+        stdout.print((" - " if ascii else " · ").join(parts))
         from probe.report.terminal import print_attention
 
         print_attention(stdout, view, ascii_only=ascii)

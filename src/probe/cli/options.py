@@ -39,7 +39,9 @@ def consoles() -> tuple[Console, Console]:
     from rich.console import Console
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
-    return Console(width=width, highlight=False, soft_wrap=False), Console(stderr=True, highlight=False)
+    # markup off: a word may look like it, as [red] and :street: do
+    stdout = Console(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    return stdout, Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:

@@ -59,6 +59,12 @@ def train(
     from probe import lab, store
 
     if resume is not None:
+        named = {"task": task, "blocks": blocks, "variant": variant, "heads": heads, "d-model": d_model, "norm": norm}
+        named |= {"position": position, "steps": steps, "lr": lr, "batch-size": batch_size, "optimizer": optimizer}
+        named |= {"until": until, "seeds": seeds, "set": settings, "threads": threads}
+        for option, value in named.items():
+            if value is not None:
+                raise ProbeError(f"--resume goes on with the run's own settings, so --{option} cannot be given with it")
         run = store.open_run(runs, resume)
         with _progress([run], quiet or json) as tell:
             summary = lab.train_here(run, lambda row: tell(run, row))
@@ -74,7 +80,7 @@ def train(
     training = {key: value for key, value in training.items() if value is not None}
     _sort_settings(parse_settings(settings or []), model, training)
     chosen = parse_seeds(seeds) if seeds is not None else [seed]
-    per_process = threads or (1 if len(chosen) > 1 else available_cores())
+    per_process = (1 if len(chosen) > 1 else available_cores()) if threads is None else threads
     if per_process < 1:
         raise ProbeError(f"--threads {threads}: must be 1 or more")
     planned = []
@@ -120,6 +126,8 @@ def _sort_settings(settings: dict[str, Any], model: dict[str, Any], training: di
     homes = {field.name: model for field in dataclasses.fields(ModelConfig)}
     homes |= {field.name: training for field in dataclasses.fields(TrainingConfig)}
     for key, value in settings.items():
+        if key == "seed":
+            raise ProbeError(f"--set seed={value}: write --seed {value}, or --seeds for several")
         if key not in homes:
             raise ProbeError(f"--set {key}: no such setting; {nearest(key, homes)}")
         kind = type({**_defaults(ModelConfig), **_defaults(TrainingConfig)}.get(key, 0))
@@ -131,7 +139,8 @@ def _sort_settings(settings: dict[str, Any], model: dict[str, Any], training: di
 def _defaults(cls: type) -> dict[str, Any]:
     import dataclasses
 
-    return {f.name: f.default for f in dataclasses.fields(cls) if f.default not in (dataclasses.MISSING, None)}
+    known = [field for field in dataclasses.fields(cls) if field.default is not dataclasses.MISSING]
+    return {field.name: 0.0 if field.default is None else field.default for field in known}  # `until` is a number
 
 
 def _device(device: str) -> str:

@@ -6,6 +6,7 @@ One pair of axes holds everything, in the layout's own units: twenty heat maps o
 from __future__ import annotations
 
 import io
+import warnings
 from typing import Literal
 
 import numpy as np
@@ -31,15 +32,17 @@ def attention_print(view: AttentionView, *, kind: Literal["png", "pdf"] = "png",
     axes.set(xlim=(0, layout.width), ylim=(layout.height, 0))
     axes.axis("off")
     weight, signed = sns.color_palette("Blues", as_cmap=True), sns.color_palette("vlag_r", as_cmap=True)
-    text = {"fontsize": 5.2, "family": "DejaVu Sans Mono"}
+    # words are no mathematics, whatever dollar signs they hold
+    text = {"fontsize": 5.2, "family": "DejaVu Sans Mono", "parse_math": False}
+    head = {"fontsize": 7, "fontweight": "bold", "parse_math": False}
 
     def word(x: float, y: float, token: str, changed: bool, **where: object) -> None:
         style = {"color": "#b3303f", "fontweight": "bold"} if changed else {}
-        axes.text(x, y, _plain(token, 11), **text, **style, **where)  # pyright: ignore[reportArgumentType]
+        axes.text(x, y, _short(token, 11), **text, **style, **where)  # pyright: ignore[reportArgumentType]
 
-    axes.text(0.8, 1.7, _plain(f"Attention: {layout.title}", 200), fontsize=7, fontweight="bold")
+    axes.text(0.8, 1.7, _short(f"Attention: {layout.title}", 200), **head)
     for caption in layout.captions:
-        axes.text(caption.x, caption.y, _plain(caption.text, 200), **text)
+        axes.text(caption.x, caption.y, _short(caption.text, 200), **text)
     for one in layout.maps:
         n = len(one.values)
         shown = np.ma.masked_where(np.triu(np.ones((n, n), dtype=bool), 1), one.values)
@@ -65,13 +68,13 @@ def attention_print(view: AttentionView, *, kind: Literal["png", "pdf"] = "png",
         if one.words_left and one.words_below:
             axes.text(one.x - 0.3, one.y + n + 1.6, "from ↑ to →", ha="right", color="#57606a", **text)
     for bars in layout.bars:
-        axes.text(bars.x, bars.y - 0.4, _plain(bars.title, 60), fontweight="bold", **text)
+        axes.text(bars.x, bars.y - 0.4, _short(bars.title, 60), fontweight="bold", **text)
         keys = np.arange(bars.sentence.query + 1)
         axes.barh(bars.y + keys + 0.5, BAR, height=0.8, left=bars.x, color="#eff1f3")
         axes.barh(bars.y + keys + 0.5, BAR * bars.values[keys], height=0.8, left=bars.x, color="#0969da")
         for key in keys:
             label = f"{bars.values[key]:.2f} {bars.sentence.tokens[key]}"
-            axes.text(bars.x + BAR + 0.4, bars.y + key + 0.5, _plain(label, 16), va="center", **text)
+            axes.text(bars.x + BAR + 0.4, bars.y + key + 0.5, _short(label, 16), va="center", **text)
     ramp = np.linspace(0, 1, 64)[None]
     bottom = layout.height - 1.8
     axes.imshow(ramp, extent=(2, 17, bottom + 0.9, bottom), cmap=weight, vmin=0, vmax=1, aspect="auto")
@@ -79,12 +82,13 @@ def attention_print(view: AttentionView, *, kind: Literal["png", "pdf"] = "png",
     axes.text(17.4, bottom + 0.5, "1  share of attention (difference: blue more, red less)", va="center", **text)
     axes.set(xlim=(0, layout.width), ylim=(layout.height, 0))
     stream = io.BytesIO()
-    figure.savefig(
-        stream, dpi=dpi, format=kind, metadata={"Software": None} if kind == "png" else {"CreationDate": None}
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box stands for it; the SVG has it
+        figure.savefig(
+            stream, dpi=dpi, format=kind, metadata={"Software": None} if kind == "png" else {"CreationDate": None}
+        )
     return stream.getvalue()
 
 
-def _plain(text: str, longest: int) -> str:
-    """Short, and with no dollar sign that matplotlib would read as mathematics."""
-    return (text if len(text) <= longest else text[: longest - 1] + "…").replace("$", r"\$")
+def _short(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"

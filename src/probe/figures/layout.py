@@ -99,6 +99,10 @@ def _said(sentence: SentenceView) -> str:
     return f"… {' '.join(sentence.tokens[max(0, sentence.query - 3) : sentence.query + 1])} → {said}"
 
 
+def _short(word: str, longest: int = 14) -> str:
+    return word if len(word) <= longest else word[: longest - 1] + "…"
+
+
 def _stacked(sentence: SentenceView) -> Float[np.ndarray, "layer column query key"]:
     return np.concatenate([sentence.block_means[:, None], sentence.weights], axis=1)
 
@@ -134,7 +138,7 @@ def _lay_out_pair(layout: Layout, view: AttentionView, y: float) -> None:
     lines = maps[0].shape[1]
     band = WORDS + 3 * (n + GAP) + 1.5
     changed = layout.changed[0] if layout.changed else 0
-    names = (first.tokens[changed], second.tokens[changed], "difference")
+    names = (_short(first.tokens[changed]), _short(second.tokens[changed]), "difference")
     for index, layer in enumerate(view.layers):
         left = (index % 2) * band
         top = y + 1.4 + (index // 2) * ((lines + 1) * (n + GAP + 0.6) + WORDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -95,6 +96,8 @@ class ModelConfig:
             raise ProbeError(f"position = {self.position!r} acts inside attention; this model has none")
         if self.position == "sinusoidal" and self.d_model % 2:
             raise ProbeError(f"d_model = {self.d_model}: sinusoidal positions need an even width")
+        if not 0 <= self.init_std < math.inf:
+            raise ProbeError(f"init_std = {self.init_std}: a standard deviation, 0 or more")
         for name in ("attention_dropout", "residual_dropout", "embedding_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ProbeError(f"{name} = {getattr(self, name)}: must be in [0, 1)")
@@ -116,7 +119,10 @@ class ModelConfig:
         for key in ("d_vocab", "n_ctx"):
             if key not in values:
                 raise ProbeError(f"{where}: {key} is missing")
-        return cls(**values)
+        try:
+            return cls(**values)
+        except ProbeError as error:
+            raise ProbeError(f"{where}: {error}") from None
 
 
 _CHOICES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
 from probe.errors import ProbeError, nearest
@@ -13,13 +14,14 @@ DOTS = ("...", "…")
 
 
 def words_of(text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Split typed text at blanks; punctuation glued to a known word, and a capital, are forgiven.
+    """Split typed text at blanks; punctuation glued to a known word, a capital, and accents typed apart are forgiven.
 
     >>> words_of("The dog barked, twice", Vocabulary(("the", "dog", "barked", ",", "twice")))
     ('the', 'dog', 'barked', ',', 'twice')
     """
     words: list[str] = []
     for typed in text.split():
+        typed = typed if typed in vocabulary.ids else unicodedata.normalize("NFC", typed)
         tail: list[str] = []
         word = typed
         while word not in vocabulary.ids and len(word) > 1 and word[-1] in vocabulary.ids and not word[-1].isalnum():
@@ -52,6 +54,10 @@ def complete(text: str, dataset: Dataset) -> tuple[Example, Example]:
     for first, second in minimal_pairs(dataset.examples):
         if first.tokens[: len(prefix)] == prefix == second.tokens[: len(prefix)]:
             return first, second
+    if not minimal_pairs(dataset.examples):
+        raise ProbeError(
+            f"{dataset.name} has no minimal pairs to complete {text.strip()!r} from; write a whole sentence"
+        )
     for example in dataset.examples:
         if example.tokens[: len(prefix)] == prefix:
             raise ProbeError(

@@ -109,7 +109,7 @@ def _cloze(spec: TaskSpec, cloze: Cloze, generator: random.Random) -> list[Examp
     if cloze.prior:
         examples = _thinned(examples, cloze.prior.share, set(spec.lexicon[cloze.prior.lexicon]), generator)
     if not examples:
-        raise ProbeError(f"task {spec.name}: no sentence is left; loosen pairs or goes_with")
+        raise ProbeError(f"task file {spec.file}: no sentence is left; loosen pairs or goes_with")
     return examples
 
 

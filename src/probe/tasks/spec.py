@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -105,6 +106,8 @@ class TaskSpec:
     allows: tuple[str, ...]
     source: Mapping[str, Any]
     """The validated file content; what a datasheet keeps and a digest is taken of."""
+    file: str = field(default="", compare=False)
+    """Where it was read, for errors that show only once sentences are made."""
 
     @property
     def digest(self) -> str:
@@ -212,6 +215,7 @@ class _Parser:
         for word in value:
             if not word or word.split() != [word]:
                 self.fail(key, f"{word!r} is not one token; a word holds no blanks")
+            self.readable(word, key)
             if "{" in word or "}" in word:
                 self.fail(key, f"{word!r} holds a brace, which marks a slot")
         if len(set(value)) != len(value):
@@ -219,9 +223,16 @@ class _Parser:
             self.fail(key, f"{twice!r} stands twice")
         return tuple(value)
 
+    def readable(self, word: str, key: str) -> None:
+        """Refuse what no XML, JSON or terminal can show: control characters, halves of surrogate pairs."""
+        if any(unicodedata.category(letter) in ("Cc", "Cs") or letter in "\ufffe\uffff" for letter in word):
+            self.fail(key, f"{word!r} holds a control character")
+
     # -- the parts ---------------------------------------------------------------------------------------------
 
     def task(self, name: str) -> TaskSpec:
+        if not name or name != name.strip() or name.startswith(".") or not name.isprintable() or set(name) & set("/\\"):
+            self.fail("name", f"{name!r} cannot name folders; choose another file name")
         is_sequence = "sequence" in self.content
         allowed = ["title", "language", "cheats", "split"]
         allowed += (
@@ -241,15 +252,28 @@ class _Parser:
         lexicon = {} if is_sequence else self.lexicon()
         return TaskSpec(
             name=name,
-            title=self.get(self.content, "title", str),
-            language=self.get(self.content, "language", str, "en"),
+            title=self.title(),
+            language=self.language(),
             question=self.sequence() if is_sequence else self.cloze(lexicon),
             lexicon=lexicon,
             split=self.split(is_sequence),
             stops=stops,
             allows=allows,
             source=dict(self.content),
+            file=self.where,
         )
+
+    def title(self) -> str:
+        title = self.get(self.content, "title", str)
+        if not title.strip() or not title.isprintable():
+            self.fail("title", f"{title!r} is not one line of text")
+        return title
+
+    def language(self) -> str:
+        language = self.get(self.content, "language", str, "en")
+        if language != "none" and not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]+)*", language):
+            self.fail("language", f"{language!r} is no language code; write for instance en, es, ru, or none")
+        return language
 
     def lexicon(self) -> dict[str, tuple[str, ...]]:
         table = self.get(self.content, "lexicon", dict)
@@ -266,6 +290,8 @@ class _Parser:
 
     def cloze(self, lexicon: dict[str, tuple[str, ...]]) -> Cloze:
         template = tuple(self.get(self.content, "template", str).split())
+        for token in template:
+            self.readable(token, "template")
         slots = self.slots(template, lexicon)
         decided_by, answers = self.answer(template, slots)
         for word in (token for token in template if not token.startswith("{")):

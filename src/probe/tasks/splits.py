@@ -29,7 +29,7 @@ def generate(spec: TaskSpec, seed: int) -> list[Example]:
     for side in SIDES:
         if side not in sides:
             raise ProbeError(
-                f"task {spec.name}: the split leaves {side} empty ({len(sentences)} sentences, "
+                f"task file {spec.file}: split: leaves {side} empty ({len(sentences)} sentences, "
                 f"validation = {spec.split.validation}, held_out = {spec.split.held_out}); change these shares"
             )
     return [replace(example, split=side) for example, side in zip(sentences, sides, strict=True) if side]
@@ -44,23 +44,26 @@ def _assign(spec: TaskSpec, sentences: list[Example], generator: random.Random) 
         order = shuffled(range(len(sentences)), generator)
         side_of = _deal(order, split.validation, split.held_out)
         return [side_of[i] for i in range(len(sentences))]
-    pairs = shuffled(sorted({example.group for example in sentences}), generator)
-    side_of = _deal(pairs, split.validation, split.held_out)
+    groups = {example.group for example in sentences}
     if split.method == "held-out-pair":
+        side_of = _deal(shuffled(sorted(groups), generator), split.validation, split.held_out)
         return [side_of[example.group] for example in sentences]
+    ordered = {example.candidates for example in sentences}
+    both_orders = {example.group for example in sentences if example.candidates[::-1] in ordered}
+    pairs = shuffled(sorted(both_orders), generator)
+    side_of = _deal(pairs, split.validation, split.held_out)
     held_order = {pair: generator.random() < 0.5 for pair in pairs}
-    ordered = {(example.group, example.candidates[0]) for example in sentences}
     sides = []
     for example in sentences:
         alphabetical = example.candidates[0] == example.group.split("|")[0]
-        reverse_exists = (example.group, example.candidates[1]) in ordered
-        held = reverse_exists and alphabetical == held_order[example.group]
+        held = example.group in both_orders and alphabetical == held_order[example.group]
         sides.append(side_of[example.group] if held else "train")
     return sides
 
 
 def _deal(items: list, validation: float, held_out: float) -> dict:
     """Deal shuffled items to the three sides by share, held_out first."""
-    n_held, n_validation = round(len(items) * held_out), round(len(items) * validation)
+    n_held = round(len(items) * held_out)
+    n_validation = min(round(len(items) * validation), len(items) - n_held)
     sides = ["held_out"] * n_held + ["validation"] * n_validation
     return dict(zip(items, sides + ["train"] * (len(items) - len(sides)), strict=True))

@@ -84,4 +84,7 @@ class TrainingConfig:
         for key in values:
             if key not in fields:
                 raise ProbeError(f"{where}: unknown key {key!r}; {nearest(key, fields)}")
-        return cls(**values)
+        try:
+            return cls(**values)
+        except (ProbeError, TypeError) as error:  # a TypeError compares text with a number
+            raise ProbeError(f"{where}: {error}") from None
