@@ -12,7 +12,7 @@ sentence. *Denoising* is the share gained by the other run when it sees the clea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,14 +22,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from probe.activations import Kind, Site, cached, sweep
+from probe.activations import Site, cached, sweep
 from probe.intervals import cluster_interval
 from probe.models.transformer import Transformer
-from probe.paths import EMBEDDING, Node, Port, before, nodes_of, patched_paths, record
+from probe.paths import EMBEDDING, Node, Port, Recording, before, nodes_of, patched_paths, record
 from probe.result import AnalysisResult, Provenance
 
-MARGIN = 0.1
-"""Effects below this share are not drawn into a circuit."""
+ATTENTION_PORTS: tuple[Port, ...] = ("q", "k", "v")
 HALF = 0.5
 """What carries more than half of the effect is called the way by which it goes."""
 
@@ -85,11 +84,11 @@ def trace(model: Transformer, contrast: Contrast, provenance: Provenance) -> Tra
     def gained(logits: Tensor) -> Float[np.ndarray, "... pair"]:
         return ((difference(logits, contrast) - corrupted) / distance).numpy()
 
-    def collected(name: str, rows: list[dict[str, Any]], unit: str) -> AnalysisResult:
+    def collected(name: str, rows: list[Row]) -> AnalysisResult:
         return AnalysisResult(
             name=f"trace-{name}-{contrast.name}",
             table=pd.DataFrame(rows),
-            unit=unit,
+            unit="share of the logit difference",
             maximum=1.0,
             floor="0: a part that does not matter",
             convention="share of the logit difference, per pair, then averaged; 95 % cluster bootstrap over noun pairs",
@@ -100,139 +99,118 @@ def trace(model: Transformer, contrast: Contrast, provenance: Provenance) -> Tra
     node_rows = _nodes(model, contrast, lost, gained)
     edge_rows = _edges(model, contrast, own, other, lost)
     way_rows = _ways(model, contrast, own, other, lost)
-    checks = {
-        "clean into clean": float(np.abs(lost(patched_paths(model, own, own, [nodes_of(model)], [(EMBEDDING, "logits")]))).max()),
-        "everything from the other run": float(
-            np.abs(lost(patched_paths(model, own, other, [nodes_of(model)], [(EMBEDDING, "logits")])) - 1).max()
-        ),
-    }
-    unit = "share of the logit difference"
+
+    def into_logits(source: Recording) -> Float[np.ndarray, " pair"]:
+        return lost(patched_paths(model, own, source, [nodes_of(model)], [(EMBEDDING, "logits")]))[0]
+
     return Trace(
-        nodes=collected("nodes", node_rows, unit),
-        edges=collected("edges", edge_rows, unit),
-        ways=collected("ways", way_rows, unit),
-        strategy=_strategy(model, way_rows, node_rows),
-        checks=checks,
+        nodes=collected("nodes", node_rows),
+        edges=collected("edges", edge_rows),
+        ways=collected("ways", way_rows),
+        strategy=strategy(model.config.n_layers, way_rows, node_rows),
+        checks={
+            "clean into clean": float(np.abs(into_logits(own)).max()),
+            "everything from the other run": float(np.abs(into_logits(other) - 1).max()),
+        },
     )
 
 
-def _summary(effects: Float[np.ndarray, " pair"], groups: Sequence[str]) -> dict[str, float]:
-    low, high = cluster_interval(effects, groups)
+Effect = Callable[[Tensor], np.ndarray]
+Row = dict[str, Any]
+
+
+def _summary(effects: Float[np.ndarray, " pair"], groups: Sequence[str]) -> Row:
+    low, high = cluster_interval(effects.tolist(), groups)
     return {"value": float(effects.mean()), "low": low, "high": high}
 
 
-def _nodes(model: Transformer, contrast: Contrast, lost: Any, gained: Any) -> list[dict[str, Any]]:
+def _nodes(model: Transformer, contrast: Contrast, lost: Effect, gained: Effect) -> list[Row]:
     """Every head's and MLP's output at every position, taken from the other run, in both directions."""
-    config = model.config
-    kinds: list[Kind] = ["z", *(["mlp_out"] if config.d_mlp else [])]  # pyright: ignore[reportAssignmentType]
+    config, last = model.config, max(contrast.roles)
     sites = [
-        Site(kind=kind, layer=layer, head=head, position=position)
-        for layer in range(config.n_layers)
-        for kind in kinds
-        for head in (range(config.n_heads) if kind == "z" else [None])
+        Site(kind="mlp_out" if node.head is None else "z", layer=node.layer, head=node.head, position=position)
+        for node in nodes_of(model)[1:]
         for position in contrast.roles
-        if layer < config.n_layers - 1 or position == max(contrast.roles)
+        if node.layer < config.n_layers - 1 or position == last
     ]
     names = sorted({site.name for site in sites})
-    values = {which: cached(model, tokens, names)[1] for which, tokens in (("c", contrast.clean), ("o", contrast.other))}
+    from_clean, from_other = (cached(model, tokens, names)[1] for tokens in (contrast.clean, contrast.other))
     effects = {
-        "noising": lost(sweep(model, contrast.clean, sites, values["o"])),
-        "denoising": gained(sweep(model, contrast.other, sites, values["c"])),
+        "noising": lost(sweep(model, contrast.clean, sites, from_other)),
+        "denoising": gained(sweep(model, contrast.other, sites, from_clean)),
     }
     rows = []
     for direction, by_site in effects.items():
         for site, of_site in zip(sites, by_site, strict=True):
-            rows.append(
-                {
-                    "node": str(Node(site.layer, site.head)),
-                    "position": site.position,
-                    "role": contrast.roles[site.position if site.position is not None else -1],
-                    "metric": direction,
-                    **_summary(of_site, contrast.groups),
-                }
-            )
+            place = {"position": site.position, "role": contrast.roles[site.position or 0]}
+            node = str(Node(site.layer, site.head))
+            rows.append({"node": node, **place, "metric": direction, **_summary(of_site, contrast.groups)})
     return rows
 
 
-def _edges(model: Transformer, contrast: Contrast, own: Any, other: Any, lost: Any) -> list[dict[str, Any]]:
+def _edges(model: Transformer, contrast: Contrast, own: Recording, other: Recording, lost: Effect) -> list[Row]:
     """Every sender, as every port of every later part sees it."""
     nodes = nodes_of(model)
-    ports: list[tuple[Node, Port]] = [(node, port) for node in nodes if node.head is not None for port in ("q", "k",
-    "v")] ports += [(node, "mlp") for node in nodes if node.head is None and node.layer >= 0] ports.append((EMBEDDING,
-    "logits")) rows = [] for receiver, port in ports:
+    ports: list[tuple[Node, Port]] = [(EMBEDDING, "logits")]
+    for node in nodes[1:]:
+        own_ports: tuple[Port, ...] = ("mlp",) if node.head is None else ATTENTION_PORTS
+        ports += [(node, port) for port in own_ports]
+    rows = []
+    for receiver, port in ports:
         senders = [node for node in nodes if before(node, receiver, port)]
         effects = lost(patched_paths(model, own, other, [[sender] for sender in senders], [(receiver, port)]))
+        name = "logits" if port == "logits" else str(receiver)
         for sender, of_edge in zip(senders, effects, strict=True):
-            rows.append(
-                {
-                    "sender": str(sender),
-                    "receiver": "logits" if port == "logits" else str(receiver),
-                    "port": port,
-                    "metric": "noising",
-                    **_summary(of_edge, contrast.groups),
-                }
-            )
+            edge = {"sender": str(sender), "receiver": name, "port": port, "metric": "noising"}
+            rows.append({**edge, **_summary(of_edge, contrast.groups)})
     return rows
 
 
-def _ways(model: Transformer, contrast: Contrast, own: Any, other: Any, lost: Any) -> list[dict[str, Any]]:
-    """Per layer: what is lost when its heads see the other sentence's *words*, or what earlier *parts* made of them."""
-    nodes = nodes_of(model)
-    parts = [node for node in nodes if node.layer >= 0]
+def _ways(model: Transformer, contrast: Contrast, own: Recording, other: Recording, lost: Effect) -> list[Row]:
+    """Per layer: what is lost when it sees the other sentence's *words*, or what earlier *parts* made of those."""
+    parts = nodes_of(model)[1:]
     rows = []
     for layer in range(model.config.n_layers):
         heads = [Node(layer, head) for head in range(model.config.n_heads)]
-        together: dict[str, list[tuple[Node, Port]]] = {port: [(head, port) for head in heads] for port in ("q", "k",
-        "v")}  # pyright: ignore together["all"] = [(head, port) for head in heads for port in ("q", "k", "v")]  #
-        pyright: ignore for port, receivers in together.items():
+        readers: dict[str, list[tuple[Node, Port]]] = {p: [(head, p) for head in heads] for p in ATTENTION_PORTS}
+        readers["all"] = [(head, port) for head in heads for port in ATTENTION_PORTS]
+        if model.config.d_mlp:
+            readers["mlp"] = [(Node(layer), "mlp")]
+        for port, receivers in readers.items():
             effects = lost(patched_paths(model, own, other, [[EMBEDDING], parts], receivers))
             for source, of_way in zip(("words", "earlier parts"), effects, strict=True):
-                rows.append(
-                    {"layer": layer, "port": port, "source": source, "metric": "noising", **_summary(of_way,
-                    contrast.groups)}
-                )
-        if model.config.d_mlp:
-            receiver: list[tuple[Node, Port]] = [(Node(layer), "mlp")]
-            effects = lost(patched_paths(model, own, other, [[EMBEDDING], parts], receiver))
-            for source, of_way in zip(("words", "earlier parts"), effects, strict=True):
-                rows.append(
-                    {"layer": layer, "port": "mlp", "source": source, "metric": "noising", **_summary(of_way,
-                    contrast.groups)}
-                )
+                way = {"layer": layer, "port": port, "source": source, "metric": "noising"}
+                rows.append({**way, **_summary(of_way, contrast.groups)})
     return rows
 
 
-def _strategy(model: Transformer, ways: list[dict[str, Any]], nodes: list[dict[str, Any]]) -> str:
+def strategy(n_layers: int, ways: Sequence[Row], nodes: Sequence[Row]) -> str:
     """Name the way by which the contrast reaches the answer, from the effects alone.
 
-    Two hops: later heads lose more than half when they no longer see what *earlier parts* made of the contrast, named
-    after the port through which most of it goes. One hop: they lose it when they see the other *words*; gated, where
-    the keys carry it (softmax competition). Selected in the MLP: no head that late, but an MLP's output carries more
-    than half.
+    Two hops: the heads of a later layer lose more than half when they no longer see what *earlier parts* made of the
+    contrast; named after the port that carries more than half by itself. One hop: heads lose it when they see the other
+    *words* instead: gated where keys carry it (softmax competition); selected in an MLP where that MLP's output carries
+    more than half too. Neither: no single layer's reading carries half of it.
     """
 
-    def share(source: str, port: str, layers: Sequence[int]) -> tuple[float, int]:
-        found = [(w["value"], w["layer"]) for w in ways if w["source"] == source and w["port"] == port and w["layer"] in layers]
-        return max(found, default=(0.0, -1))
+    def share(source: str, port: str, layer: int) -> float:
+        fitting = (w["value"] for w in ways if (w["source"], w["port"], w["layer"]) == (source, port, layer))
+        return next(fitting, 0.0)
 
-    layers = range(model.config.n_layers)
-    composed, late = share("earlier parts", "all", layers[1:])
-    if composed > HALF:
-        by_port = {port: share("earlier parts", port, [late])[0] for port in ("q", "k", "v")}
-        port = max(by_port, key=by_port.__getitem__)
-        named = {"q": "query", "k": "key", "v": "value"}[port]
-        if by_port[port] <= HALF:
-            return f"two hops: heads of layer {late} depend on earlier parts by several ports together"
-        return f"two hops: heads of layer {late} hear of it from earlier parts, by their {named}s"
-    mlp = max(
-        (n["value"] for n in nodes if n["node"].startswith("MLP") and n["metric"] == "noising"), default=0.0
-    )
-    read, layer = share("words", "all", layers)
-    if read <= HALF and mlp <= HALF:
+    late = max(range(1, n_layers), key=lambda layer: share("earlier parts", "all", layer), default=0)
+    if late and share("earlier parts", "all", late) > HALF:
+        port = max(ATTENTION_PORTS, key=lambda port: share("earlier parts", port, late))
+        if share("earlier parts", port, late) <= HALF:
+            return f"two hops: heads of layer {late} hear of it from earlier parts, by several ports together"
+        plural = {"q": "queries", "k": "keys", "v": "values"}[port]
+        return f"two hops: heads of layer {late} hear of it from earlier parts, by their {plural}"
+    reader = max(range(n_layers), key=lambda layer: share("words", "all", layer))
+    if share("words", "all", reader) <= HALF:
         return "no circuit of one or two hops: no single layer's reading carries half of it"
-    keys, values = share("words", "k", [layer])[0], share("words", "v", [layer])[0]
-    if mlp > HALF:
-        return f"one hop: heads of layer {layer} read the words, an MLP selects"
+    by_mlp = [n["value"] for n in nodes if n["node"].startswith("MLP") and n["metric"] == "noising"]
+    keys, values = share("words", "k", reader), share("words", "v", reader)
+    if max(by_mlp, default=0.0) > HALF:
+        return f"one hop: heads of layer {reader} read the words, an MLP selects"
     if keys > HALF and keys >= values:
-        return f"one hop: heads of layer {layer} read the words, gated by the keys (softmax competition)"
-    return f"one hop: heads of layer {layer} read the words, by their values"
+        return f"one hop: heads of layer {reader} read the words, gated by their keys (softmax competition)"
+    return f"one hop: heads of layer {reader} read the words, by their values"
