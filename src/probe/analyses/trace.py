@@ -153,8 +153,10 @@ def _edges(model: Transformer, contrast: Contrast, own: Recording, other: Record
     nodes = nodes_of(model)
     ports: list[tuple[Node, Port]] = [(EMBEDDING, "logits")]
     for node in nodes[1:]:
-        own_ports: tuple[Port, ...] = ("mlp",) if node.head is None else ATTENTION_PORTS
-        ports += [(node, port) for port in own_ports]
+        if node.head is None:
+            ports.append((node, "mlp"))
+        else:
+            ports.extend((node, port) for port in ATTENTION_PORTS)
     rows = []
     for receiver, port in ports:
         senders = [node for node in nodes if before(node, receiver, port)]
@@ -189,8 +191,9 @@ def strategy(n_layers: int, ways: Sequence[Row], nodes: Sequence[Row]) -> str:
 
     Two hops: the heads of a later layer lose more than half when they no longer see what *earlier parts* made of the
     contrast; named after the port that carries more than half by itself. One hop: heads lose it when they see the other
-    *words* instead: gated where keys carry it (softmax competition); selected in an MLP where that MLP's output carries
-    more than half too. Neither: no single layer's reading carries half of it.
+    *words* instead: by their keys (which word is looked at changes: softmax competition) or their values (what is
+    fetched changes); then through an MLP where that MLP's output carries more than half too. Neither: no single layer's
+    reading carries half of it.
     """
 
     def share(source: str, port: str, layer: int) -> float:
@@ -207,10 +210,8 @@ def strategy(n_layers: int, ways: Sequence[Row], nodes: Sequence[Row]) -> str:
     reader = max(range(n_layers), key=lambda layer: share("words", "all", layer))
     if share("words", "all", reader) <= HALF:
         return "no circuit of one or two hops: no single layer's reading carries half of it"
-    by_mlp = [n["value"] for n in nodes if n["node"].startswith("MLP") and n["metric"] == "noising"]
+    by_mlp = (n["value"] for n in nodes if n["node"].startswith("MLP") and n["metric"] == "noising")
+    then = ", then through an MLP" if max(by_mlp, default=0.0) > HALF else ""
     keys, values = share("words", "k", reader), share("words", "v", reader)
-    if max(by_mlp, default=0.0) > HALF:
-        return f"one hop: heads of layer {reader} read the words, an MLP selects"
-    if keys > HALF and keys >= values:
-        return f"one hop: heads of layer {reader} read the words, gated by their keys (softmax competition)"
-    return f"one hop: heads of layer {reader} read the words, by their values"
+    how = "keys (softmax competition)" if keys > HALF and keys >= values else "values"
+    return f"one hop: heads of layer {reader} read the words, by their {how}{then}"

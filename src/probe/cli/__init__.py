@@ -18,6 +18,7 @@ import typer
 from probe.cli.attn_map import attn_map
 from probe.cli.generate_task import generate_task
 from probe.cli.listing import doctor, runs, tasks
+from probe.cli.trace import trace
 from probe.cli.train import train
 from probe.errors import ProbeError
 
@@ -36,6 +37,7 @@ COMMANDS = {
     "generate-task": generate_task,
     "train": train,
     "attn-map": attn_map,
+    "trace": trace,
     "tasks": tasks,
     "runs": runs,
     "doctor": doctor,

@@ -69,6 +69,10 @@ class Vocabulary:
                 )
         return np.array([self.ids[token] for token in tokens], dtype=np.int64)
 
+    def batch_of(self, sentences: Sequence[Sequence[str]]) -> Int[np.ndarray, "sentence pos"]:
+        """Ids of sentences of one length."""
+        return np.stack([self.encode(sentence) for sentence in sentences])
+
     def decode(self, ids: Sequence[int]) -> tuple[str, ...]:
         """Words of the ids."""
         return tuple(self.words[i] for i in ids)

@@ -1,0 +1,100 @@
+"""A trace as text: the strategy, the path, what each layer hears and from whom, nodes and edges with intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from probe.intervals import share_interval
+from probe.result import AnalysisResult
+
+SHOWN = 0.1
+"""Effects below this share are left out of the text; the tables hold them all."""
+
+
+def trace_text(
+    strategy: str, nodes: AnalysisResult, edges: AnalysisResult, ways: AnalysisResult, checks: Mapping[str, float]
+) -> str:
+    """One contrast, from the sentence about it down to its numbers."""
+    details = nodes.details
+    lines = [f"{details['contrast']} ({details['pairs']} pairs): {strategy}", ""]
+    path = _path(edges)
+    if path:
+        lines += ["  path: " + path, ""]
+    lines.append("  lost when a layer sees the other sentence's words, or what earlier parts made of them (95 %):")
+    table = ways.table
+    heard: dict[tuple[int, str], dict[str, Any]] = {}
+    for row in table.to_dict("records"):
+        heard.setdefault((row["layer"], row["port"]), {})[row["source"]] = row
+    for (layer, port), values in heard.items():
+        if max(abs(row["value"]) for row in values.values()) >= SHOWN:
+            said = "   ".join(f"{source} {_effect(row)}" for source, row in values.items())
+            lines.append(f"    layer {layer}, {_port(port)}:".ljust(26) + said)
+    lines += ["", "  parts (noising: lost; denoising: gained):"]
+    wide: dict[tuple[str, int, str], dict[str, Any]] = {}
+    for row in nodes.table.to_dict("records"):
+        wide.setdefault((row["node"], row["position"], row["role"]), {})[row["metric"]] = row
+    for (node, position, role), both in wide.items():
+        if max(abs(row["value"]) for row in both.values()) >= SHOWN:
+            said = "   ".join(f"{metric} {_effect(row)}" for metric, row in both.items())
+            lines.append(f"    {node} at {role} ({position})".ljust(32) + said)
+    lines += ["", "  edges (lost when this reader alone sees the other sentence's sender):"]
+    shown = [row for row in edges.table.to_dict("records") if abs(row["value"]) >= SHOWN]
+    for row in sorted(shown, key=lambda row: -abs(row["value"])):
+        port = "" if row["port"] in ("mlp", "logits") else f" ({_port(row['port'])})"
+        lines.append(f"    {row['sender']} → {row['receiver']}{port}".ljust(34) + _effect(row))
+    worst = max(checks.values())
+    lines += [
+        "",
+        f"  checks: {', '.join(checks)}: largest error {worst:.1e} ({'hold' if worst < 1e-3 else 'DO NOT HOLD'})",
+    ]
+    return "\n".join(lines)
+
+
+def strategies_text(rows: Sequence[Mapping[str, str]]) -> str:
+    """How many runs use which strategy, for each contrast, with a 95 % interval over runs (Wilson)."""
+    lines = []
+    for contrast in dict.fromkeys(row["contrast"] for row in rows):
+        of_contrast = [row for row in rows if row["contrast"] == contrast]
+        lines.append(f"{contrast}, {len(of_contrast)} runs:")
+        for strategy, count in Counter(row["strategy"] for row in of_contrast).most_common():
+            low, high = share_interval(count, len(of_contrast))
+            lines.append(f"  {count:3} of {len(of_contrast)} ({low:.0%} to {high:.0%})  {strategy}")
+    return "\n".join(lines)
+
+
+def _effect(row: Mapping[str, Any]) -> str:
+    return f"{row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]"
+
+
+def _port(port: str) -> str:
+    return {"q": "queries", "k": "keys", "v": "values", "mlp": "MLP", "all": "q, k and v"}.get(port, port)
+
+
+def _path(edges: AnalysisResult) -> str:
+    """The strongest chain of edges from the words to the logits, each at least half of the effect that it passes on."""
+    rows = edges.table.to_dict("records")
+    best: dict[str, tuple[float, str]] = {}
+    into: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        into.setdefault(row["receiver"], []).append(row)
+
+    def weakest(receiver: str) -> tuple[float, str]:
+        """The best chain's weakest edge, and the chain in words."""
+        if receiver in best:
+            return best[receiver]
+        found = (0.0, "")
+        for row in into.get(receiver, []):
+            here = f"{row['receiver']}" if row["port"] in ("mlp", "logits") else f"{row['receiver']}.{row['port']}"
+            if row["sender"] == "embedding":
+                option = (row["value"], f"words → {here}")
+            else:
+                strength, chain = weakest(row["sender"])
+                option = (min(strength, row["value"]), f"{chain} → {here}")
+            found = max(found, option)
+        best[receiver] = found
+        return found
+
+    strength, chain = weakest("logits")
+    return f"{chain}   (weakest edge {strength:.2f})" if strength >= SHOWN else ""

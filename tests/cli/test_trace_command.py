@@ -1,0 +1,46 @@
+"""`probe trace`, on a real run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from probe import store
+from probe.cli import run as probe
+
+
+def test_a_trace_is_printed_kept_and_its_checks_hold(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert probe(["trace", "--runs", str(runs), "--quiet"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("adjective (240 pairs): ")
+    assert "order of the nouns (240 pairs): " in text
+    assert text.count("(hold)") == 2
+    kept = store.load_result(store.open_run(runs), "trace-edges-adjective")
+    assert kept is not None
+    assert set(kept.table.columns) == {"sender", "receiver", "port", "metric", "value", "low", "high"}
+    assert ((kept.table["low"] <= kept.table["value"]) & (kept.table["value"] <= kept.table["high"])).all()
+
+
+def test_several_runs_are_counted_by_strategy(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = store.open_run(runs).name
+    assert probe(["trace", name, name, "--runs", str(runs)]) == 0
+    assert "2 of 2" in capsys.readouterr().out
+
+
+def test_json_is_one_object(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert probe(["trace", "--runs", str(runs), "--json"]) == 0
+    traces = json.loads(capsys.readouterr().out)["traces"]
+    assert {row["contrast"] for row in traces} == {"adjective", "order of the nouns"}
+    assert traces[0]["edges"]
+
+
+def test_what_cannot_be_traced_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    common = ["--runs", str(tmp_path), "--quiet"]
+    assert probe(["train", "--task", "previous-token", "--steps", "1", *common]) == 0
+    assert probe(["trace", *common]) == 2
+    assert "declares no contrast" in capsys.readouterr().err
+    assert probe(["train", "--task", "winograd-hard", "--variant", "uniform", "--steps", "1", *common]) == 0
+    assert probe(["trace", *common]) == 2
+    assert "a stream that is a sum" in capsys.readouterr().err
