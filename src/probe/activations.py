@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from probe.models.transformer import Transformer
+from probe.models.transformer import NO_TAP, Transformer
 
 Edit = Callable[[Tensor], Tensor]
 """From an activation to what stands in its place; must not write into what it is given."""
@@ -108,6 +108,9 @@ def shape_of(model: Transformer | HookedModel) -> tuple[int, int]:
 
 # -- sweeps ------------------------------------------------------------------------------------------------------
 
+ROWS = 256
+"""Sentences that run as one batch of a sweep; more no longer fit the caches of a small machine."""
+
 Kind = Literal["resid_pre", "resid_mid", "resid_post", "attn_out", "mlp_out", "z", "q", "k", "v", "pattern"]
 HEADED: frozenset[str] = frozenset({"z", "q", "k", "v", "pattern"})
 """Kinds with an axis of heads."""
@@ -141,7 +144,7 @@ def sweep(
     tokens: Int[Tensor, "example pos"],
     sites: Sequence[Site],
     values: Mapping[str, Tensor],
-    rows: int = 256,
+    rows: int = ROWS,
 ) -> Float[Tensor, "site example d_vocab"]:
     """For every site by itself: run on `tokens`, put the value of `values` there, and read the next-word logits.
 
@@ -176,7 +179,7 @@ def sweep(
                 part = chosen[first : first + each]
                 edit = _edit([sites[i] for i in part], values[name], n)
                 if isinstance(model, Transformer):
-                    logits = _resumed(model, streams[layer], layer, {name: edit}, len(part), sites[part[0]].kind)
+                    logits = resumed(model, streams[layer].repeat(len(part), 1, 1), layer, {name: edit})
                 else:
                     logits = intervened(model, tokens.repeat(len(part), 1), {name: edit})[0][:, -1]
                 d_vocab = logits.shape[-1]
@@ -210,17 +213,24 @@ def _edit(sites: Sequence[Site], value: Tensor, n: int) -> Edit:
     return edit
 
 
-def _resumed(
-    model: Transformer, stream: Tensor, layer: int, edits: Mapping[str, Edit], copies: int, kind: Kind
+@torch.no_grad()
+def resumed(
+    model: Transformer, stream: Float[Tensor, "row pos d_model"], layer: int, edits: Mapping[str, Edit]
 ) -> Float[Tensor, "row d_vocab"]:
-    """Next-word logits from the stream before a layer on, `copies` times, with edits in that layer."""
-    tap = _EditingTap((), edits)
-    x = stream.repeat(copies, 1, 1)
-    for number in range(layer, len(model.blocks)):
-        last = number == len(model.blocks) - 1
-        x = model.blocks[number](x, tap, last=last) if number == layer else model.blocks[number](x, last=last)
-    if not tap.fired:
-        raise KeyError(f"the model computes no activation {', '.join(edits)}")
+    """Next-word logits from the stream that a layer reads on, with edits in that layer.
+
+    The last block works for the last position alone: there, activations of queries have one position.
+
+    Raises:
+        KeyError: an edit never fired.
+    """
+    tap, x = _EditingTap((), edits), stream
+    for number, block in enumerate(model.blocks):
+        if number >= layer:
+            x = block(x, tap if number == layer else NO_TAP, last=number == len(model.blocks) - 1)
+    missing = [name for name in edits if name not in tap.fired]
+    if missing:
+        raise KeyError(f"the model computes no activation {', '.join(missing)}")
     return model.unembedded(x[:, -1])
 
 

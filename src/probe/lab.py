@@ -436,10 +436,11 @@ def attention_of(run: Run, question: Question) -> tuple[AnalysisResult, Analysis
 # -- tracing -------------------------------------------------------------------------------------------------------
 
 
-def contrasts_of(dataset: Dataset) -> list[Contrast]:
+def contrasts_of(dataset: Dataset, pairs: int | None = None) -> list[Contrast]:
     """The contrasts that a cloze task allows, over its held-out pairs: the word of its contrast, and the nouns' order.
 
-    Both directions of a minimal pair count, so that no kind of adjective is the clean one.
+    Both directions of a minimal pair count, so that no kind of adjective is the clean one. `pairs` takes about so many,
+    evenly spaced.
     """
     from probe.analyses.trace import Contrast
     from probe.tasks.dataset import minimal_pairs
@@ -448,7 +449,7 @@ def contrasts_of(dataset: Dataset) -> list[Contrast]:
     cloze = dataset.spec.question
     if not isinstance(cloze, Cloze) or cloze.contrast is None:
         raise ProbeError(f"{dataset.name} declares no contrast to trace; use a task with one, as winograd-hard")
-    pairs = minimal_pairs(dataset.held_out)
+    minimal = minimal_pairs(dataset.held_out)
     by_words = {example.prompt: example for example in dataset.examples}
     first, second = cloze.candidate_slots
     swapped = []
@@ -457,10 +458,11 @@ def contrasts_of(dataset: Dataset) -> list[Contrast]:
         prompt[x], prompt[y] = prompt[y], prompt[x]
         if tuple(prompt) in by_words:
             swapped.append((example, by_words[tuple(prompt)]))
-    found = {cloze.contrast: [*pairs, *((b, a) for a, b in pairs)], "order of the nouns": swapped}
+    found = {cloze.contrast: [*minimal, *((b, a) for a, b in minimal)], "order of the nouns": swapped}
     words = dataset.vocabulary
     contrasts = []
     for name, both in found.items():
+        both = both[:: max(1, len(both) // pairs)] if pairs else both
         if not both:
             continue
         positions = both[0][0].positions
@@ -483,7 +485,7 @@ def _as_tensors(arrays: Mapping[str, Any]) -> dict[str, Any]:
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
-def trace_run(run: Run) -> list[Trace]:
+def trace_run(run: Run, pairs: int | None = None) -> list[Trace]:
     """Trace every contrast of a run's task, and keep the tables with the run."""
     import torch
 
@@ -492,7 +494,7 @@ def trace_run(run: Run) -> list[Trace]:
     torch.set_num_threads(run.manifest["threads"])
     model, dataset = open_model(run), run_dataset(run)
     traces = []
-    for contrast in contrasts_of(dataset):
+    for contrast in contrasts_of(dataset, pairs):
         done = trace(model, contrast, provenance(run))
         for result in (done.nodes, done.edges, done.ways):
             store.save_result(run, result.name.replace(" ", "-"), result)

@@ -21,7 +21,7 @@ from einops import einsum
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from probe.activations import Edit, cached, intervened
+from probe.activations import ROWS, Edit, cached, resumed
 from probe.errors import ProbeError
 from probe.models.transformer import NO_TAP, Attention, Transformer
 
@@ -92,7 +92,10 @@ class Recording:
 
     tokens: Int[Tensor, "example pos"]
     written: Mapping[Node, Float[Tensor, "example pos d_model"]]
-    streams: Mapping[str, Float[Tensor, "example pos d_model"]]
+    streams: Mapping[int, Float[Tensor, "example pos d_model"]]
+    """Layer -> the stream that it reads."""
+    final: Float[Tensor, "example pos d_model"]
+    """The stream after the last block."""
     logits: Float[Tensor, "example d_vocab"]
 
 
@@ -127,8 +130,8 @@ def record(model: Transformer, tokens: Int[Tensor, "example pos"]) -> Recording:
     error = float((total - seen[last]).abs().max() / (1 + seen[last].abs().max()))
     if error > 1e-4:
         raise ProbeError(f"what the parts wrote does not sum to the stream (relative error {error:.1e})")
-    streams = {name: value for name, value in seen.items() if "resid" in name}
-    return Recording(tokens=tokens, written=written, streams=streams, logits=logits[:, -1])
+    streams = {layer: seen[f"blocks.{layer}.hook_resid_pre"] for layer in range(config.n_layers)}
+    return Recording(tokens=tokens, written=written, streams=streams, final=seen[last], logits=logits[:, -1])
 
 
 def _output(model: Transformer, node: Node) -> Float[Tensor, "d_head d_model"]:
@@ -162,39 +165,45 @@ def patched_paths(
     """
     if len({(node.layer, port if port in ("mlp", "logits") else "attention") for node, port in receivers}) != 1:
         raise ProbeError("receivers that are patched together must read the stream at one place")
+    layer, port = receivers[0][0].layer, receivers[0][1]
+    reader = Node(layer, 0 if port in ("q", "k", "v") else None)
+    deltas = [_delta(own, other, [s for s in group if before(s, reader, port)], positions) for group in senders]
+    if port == "logits":
+        return torch.stack([model.unembedded((own.final + delta)[:, -1]) for delta in deltas])
     results = []
-    for group in senders:
+    each = max(1, ROWS // len(own.tokens))
+    for first in range(0, len(deltas), each):
+        part = deltas[first : first + each]
+        delta = torch.cat(part)
+        stream = own.streams[layer].repeat(len(part), 1, 1)
         edits: dict[str, Edit] = {}
-        for (layer, port), heads in _by_layer(receivers).items():
-            reader = Node(layer, 0 if port in ("q", "k", "v") else None)
-            delta = _delta(own, other, [s for s in group if before(s, reader, port)], positions)
-            if delta is None:
-                continue
-            if port in ("mlp", "logits"):
-                last = f"blocks.{model.config.n_layers - 1}.hook_resid_post"
-                edits[f"blocks.{layer}.hook_mlp_in" if port == "mlp" else last] = partial(torch.add, other=delta)
-            else:
-                new = _projected(model, layer, port, own.streams[f"blocks.{layer}.hook_resid_pre"] + delta)
-                edits[f"blocks.{layer}.attn.hook_{port}"] = partial(_replace_heads, new=new, heads=heads)
-        results.append(intervened(model, own.tokens, edits)[0][:, -1] if edits else own.logits)
+        if port == "mlp":
+            edits[f"blocks.{layer}.hook_mlp_in"] = partial(_added, delta=delta)
+        else:
+            for one, heads in _by_port(receivers).items():
+                new = _projected(model, layer, one, stream + delta)
+                edits[f"blocks.{layer}.attn.hook_{one}"] = partial(_replace_heads, new=new, heads=heads)
+        logits = resumed(model, stream, layer, edits)
+        results += logits.view(len(part), len(own.tokens), -1)
     return torch.stack(results)
 
 
-def _by_layer(receivers: Sequence[tuple[Node, Port]]) -> dict[tuple[int, Port], list[int]]:
-    """Receivers that share a layer and a port, with their heads."""
-    grouped: dict[tuple[int, Port], list[int]] = {}
+def _by_port(receivers: Sequence[tuple[Node, Port]]) -> dict[Port, list[int]]:
+    """The heads of each port."""
+    grouped: dict[Port, list[int]] = {}
     for node, port in receivers:
-        grouped.setdefault((node.layer, port), []).append(-1 if node.head is None else node.head)
+        assert node.head is not None
+        grouped.setdefault(port, []).append(node.head)
     return grouped
 
 
 def _delta(
     own: Recording, other: Recording, senders: Sequence[Node], positions: Sequence[int] | None
-) -> Float[Tensor, "example pos d_model"] | None:
+) -> Float[Tensor, "example pos d_model"]:
     """What the stream would differ by, had the senders written what they wrote in the other run."""
-    if not senders:
-        return None
-    delta = torch.stack([other.written[node] - own.written[node] for node in senders]).sum(0)
+    delta = torch.zeros_like(own.final)
+    for node in senders:
+        delta = delta + (other.written[node] - own.written[node])
     if positions is None:
         return delta
     kept = torch.zeros_like(delta)
@@ -216,6 +225,11 @@ def _projected(model: Transformer, layer: int, port: Port, stream: Tensor) -> Fl
 
 
 def _replace_heads(tensor: Tensor, new: Tensor, heads: Sequence[int]) -> Tensor:
+    """Put new values into some heads; where only the last positions are computed, theirs."""
     tensor = tensor.clone()
-    tensor[:, :, list(heads)] = new[:, :, list(heads)]
+    tensor[:, :, list(heads)] = new[:, -tensor.shape[1] :, list(heads)]
     return tensor
+
+
+def _added(tensor: Tensor, delta: Tensor) -> Tensor:
+    return tensor + delta[:, -tensor.shape[1] :]

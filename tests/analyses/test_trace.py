@@ -26,7 +26,7 @@ def dataset() -> Dataset:
 
 @pytest.fixture(scope="module")
 def contrasts(dataset: Dataset) -> list[Contrast]:
-    return lab.contrasts_of(dataset)
+    return lab.contrasts_of(dataset, pairs=60)
 
 
 def solver(dataset: Dataset, build, **settings) -> Transformer:

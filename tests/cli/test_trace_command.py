@@ -12,10 +12,10 @@ from probe.cli import run as probe
 
 
 def test_a_trace_is_printed_kept_and_its_checks_hold(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert probe(["trace", "--runs", str(runs), "--quiet"]) == 0
+    assert probe(["trace", "--pairs", "24", "--runs", str(runs), "--quiet"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("adjective (240 pairs): ")
-    assert "order of the nouns (240 pairs): " in text
+    assert text.startswith("adjective (24 pairs): ")
+    assert "order of the nouns (24 pairs): " in text
     assert text.count("(hold)") == 2
     kept = store.load_result(store.open_run(runs), "trace-edges-adjective")
     assert kept is not None
@@ -25,12 +25,12 @@ def test_a_trace_is_printed_kept_and_its_checks_hold(runs: Path, capsys: pytest.
 
 def test_several_runs_are_counted_by_strategy(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = store.open_run(runs).name
-    assert probe(["trace", name, name, "--runs", str(runs)]) == 0
+    assert probe(["trace", name, name, "--pairs", "8", "--runs", str(runs)]) == 0
     assert "2 of 2" in capsys.readouterr().out
 
 
 def test_json_is_one_object(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert probe(["trace", "--runs", str(runs), "--json"]) == 0
+    assert probe(["trace", "--pairs", "8", "--runs", str(runs), "--json"]) == 0
     traces = json.loads(capsys.readouterr().out)["traces"]
     assert {row["contrast"] for row in traces} == {"adjective", "order of the nouns"}
     assert traces[0]["edges"]

@@ -8,13 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from probe.cli.options import AsJson, Quiet, RunsDir, hint, print_json
-from probe.errors import CheckFailed
+from probe.errors import CheckFailed, ProbeError
 
 
 def trace(
     run: Annotated[
         list[str] | None, typer.Argument(help="Runs; the latest one where none is named.", metavar="[RUN]...")
     ] = None,
+    pairs: Annotated[int | None, typer.Option(help="About so many held-out pairs; all by default.")] = None,
     runs: RunsDir = Path("runs"),
     json: AsJson = False,
     quiet: Quiet = False,
@@ -26,12 +27,14 @@ def trace(
     from probe import lab, store
     from probe.report.trace import strategies_text, trace_text
 
+    if pairs is not None and pairs < 2:
+        raise ProbeError(f"--pairs {pairs}: must be 2 or more")
     opened = [store.open_run(runs, name) for name in run] if run else [store.open_run(runs)]
     rows: list[dict[str, Any]] = []
     broken: list[str] = []
     for number, each in enumerate(opened, start=1):
         hint(f"tracing {each.name} ({number} of {len(opened)}) …", quiet or json)
-        for done in lab.trace_run(each):
+        for done in lab.trace_run(each, pairs):
             contrast = done.nodes.details["contrast"]
             rows.append(
                 {"run": each.name, "contrast": contrast, "strategy": done.strategy, "checks": dict(done.checks)}

@@ -19,7 +19,8 @@ from probe.errors import NotThere, ProbeError, nearest
 from probe.files import digest, read_text
 
 CHEATS = ("bag-of-words", "fixed-order", "prior", "collocation", "leaky-split", "agreement", "counting")
-"""The holes a task is meant to stop or to open. `bag-of-words`: the words alone, as in winograd-easy."""
+"""The holes a task is meant to stop or to open. `bag-of-words`: the words alone tell the answer, as in winograd-easy;
+fixed-order, prior, collocation and agreement are ways in which they can, so a task that allows one does not stop it."""
 
 CLOZE_SPLITS = ("reversed-pair", "held-out-pair", "random-rows")
 SEQUENCE_RULES = ("repeat", "triples")
