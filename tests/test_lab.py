@@ -254,7 +254,7 @@ def test_a_map_that_was_computed_is_shown_without_torch(runs, looked):
         "sys.exit(code)"
     )
     command = [sys.executable, "-c", code, "attn-map", STEM + "...", "--runs", str(runs)]
-    environment = os.environ | {"PYTHONPATH": str(Path(lab.__file__).parents[1])}
+    environment = os.environ | {"PYTHONPATH": str(Path(lab.__file__).parents[2])}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1] == "no torch"

@@ -16,19 +16,22 @@ HARD = make_dataset(load_task("winograd-hard"))
 def test_the_chapters_beginning_stands_for_its_tired_and_wet_sentences(dots):
     typed = "the animal did not cross the street because it was too" + dots
     assert completion.is_open(typed)
-    first, second = completion.complete(typed, HARD)
+    (first, second), _ = completion.complete(typed, HARD)
     assert first.text == "the animal did not cross the street because it was too tired , so the animal waited ."
     assert second.text == "the animal did not cross the street because it was too wet , so the street waited ."
 
 
 def test_dots_alone_stand_for_the_first_pair():
-    assert completion.complete("...", HARD) == completion.complete("the animal...", HARD)
+    (dots, all_pairs), (animal, some) = completion.complete("...", HARD), completion.complete("the animal...", HARD)
+    assert dots == animal
+    assert (all_pairs, some) == (960, 60)  # 240 ordered pairs x 4 pairs of adjectives; 15 of them begin with animal
 
 
 def test_every_beginning_of_a_pair_is_completed_to_sentences_that_begin_so():
-    first, _ = completion.complete("the horse did not cross the man...", HARD)
+    (first, _), _ = completion.complete("the horse did not cross the man...", HARD)
     for length in range(first.positions["adjective"] + 1):
-        for found in completion.complete(" ".join(first.tokens[:length]) + "...", HARD):
+        found_pair, _ = completion.complete(" ".join(first.tokens[:length]) + "...", HARD)
+        for found in found_pair:
             assert found.tokens[:length] == first.tokens[:length]
 
 

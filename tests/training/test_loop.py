@@ -210,7 +210,7 @@ def test_killed_at_any_moment_a_run_resumes_to_the_same_bytes(dataset: Dataset, 
         "import sys; from pathlib import Path; from probe import lab, store; p = Path(sys.argv[1]);"
         "lab.advance_run(store.open_run(p.parent, p.name), lambda row: print(row['step'], flush=True))"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(lab.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(Path(lab.__file__).parents[2]), "OMP_NUM_THREADS": "1"}
     for lines in (1, 4, 2):
         process = subprocess.Popen(
             [sys.executable, "-c", script, str(run.path)], stdout=subprocess.PIPE, text=True, env=environment

@@ -61,14 +61,16 @@ def attn_map(
     )
     written = _write(view, out or found.path / "figures", stem, format)
     if format == "terminal":
+        if question.fitting > 1:
+            hint(f"the first of {question.fitting} minimal pairs that begin so; write more words to choose", quiet)
         stdout, _ = consoles()
         parts = (found.manifest["task"], found.manifest["variant"], f"run {found.name}\n")
         stdout.print((" - " if ascii else " · ").join(parts))
         from probe.report.terminal import print_attention
 
         print_attention(stdout, view, ascii_only=ascii)
-        for line in _shared(view, attention):
-            stdout.print(f"\n{line}")
+        if shared := _shared(view, attention):
+            stdout.print(f"\n{_shared_text(shared)}")
         hint("", quiet)
     for path in written:
         print(path) if format != "terminal" else hint(f"picture: {path}", quiet)
@@ -90,20 +92,22 @@ def _chosen(head: str | None, average: bool, details: Any) -> tuple[list[int] | 
     return [layer], [number]
 
 
-def _shared(view: Any, attention: Any) -> list[str]:
-    """What layer 0 can and cannot have moved between the sentences of a pair."""
-    if not view.changed:
-        return []
+def _shared(view: Any, attention: Any) -> dict[str, Any] | None:
+    """What layer 0 can and cannot have moved between the sentences of a pair; None where nothing can be compared."""
+    from dataclasses import asdict
+
     from probe.analyses.shared_scores import shared_scores
 
-    shared = shared_scores(attention)
-    if shared is None:
-        return []
-    equal = "bit-equal, as they must be" if shared.bit_equal else "NOT bit-equal: the model is not causal in its words"
-    return [
-        f"layer 0 on the words both sentences share: {shared.compared} scores {equal}; its weights differ by up to "
-        f"{shared.largest_weight_change:.2f}, because the changed word competes in the softmax."
-    ]
+    shared = shared_scores(attention) if view.changed and 0 in view.layers else None
+    return None if shared is None else asdict(shared)
+
+
+def _shared_text(shared: dict[str, Any]) -> str:
+    equal = "bit-equal, as they must be" if shared["bit_equal"] else "NOT bit-equal: not what a causal model can do"
+    return (
+        f"layer 0 on the words both sentences share: {shared['compared']} scores {equal}; its weights differ by up to "
+        f"{shared['largest_weight_change']:.2f}, because the changed word competes in the softmax."
+    )
 
 
 def _as_json(run: str, view: Any, attention: Any) -> dict[str, Any]:
@@ -127,7 +131,7 @@ def _as_json(run: str, view: Any, attention: Any) -> dict[str, Any]:
             }
         )
     meaning = {key: getattr(attention, key) for key in ("unit", "maximum", "floor", "convention")}
-    return {"run": run, "sentences": sentences, **meaning}
+    return {"run": run, "sentences": sentences, "layer_0_shared_scores": _shared(view, attention), **meaning}
 
 
 def _write(view: Any, folder: Path, stem: str, format: str) -> list[Path]:

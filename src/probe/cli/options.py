@@ -81,6 +81,12 @@ def parse_seeds(text: str) -> list[int]:
     return seeds
 
 
+def default_threads() -> int:
+    """Threads of one process where none are asked for: OMP_NUM_THREADS if that is set, else all cores."""
+    asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    return int(asked) if asked.isdigit() and int(asked) > 0 else available_cores()
+
+
 def available_cores() -> int:
     """Cores that this process may use."""
     try:

@@ -17,6 +17,7 @@ from probe.cli.options import (
     RunsDir,
     available_cores,
     consoles,
+    default_threads,
     hint,
     parse_seeds,
     parse_settings,
@@ -57,6 +58,7 @@ def train(
 ) -> None:
     """Train a model on a task; print what it reached beside the untrained one and the order-blind count."""
     from probe import lab, store
+    from probe.training.config import TrainingConfig
 
     if resume is not None:
         named = {"task": task, "blocks": blocks, "variant": variant, "heads": heads, "d-model": d_model, "norm": norm}
@@ -80,13 +82,13 @@ def train(
     training = {key: value for key, value in training.items() if value is not None}
     _sort_settings(parse_settings(settings or []), model, training)
     chosen = parse_seeds(seeds) if seeds is not None else [seed]
-    per_process = (1 if len(chosen) > 1 else available_cores()) if threads is None else threads
+    per_process = (1 if len(chosen) > 1 else default_threads()) if threads is None else threads
     if per_process < 1:
         raise ProbeError(f"--threads {threads}: must be 1 or more")
     planned = []
     for each in chosen:
         plan = lab.make_plan(
-            dataset, name, lab.TrainingConfig(**{**training, "seed": each}), model, _device(device), per_process
+            dataset, name, TrainingConfig(**{**training, "seed": each}), model, _device(device), per_process
         )
         planned.append(lab.plan_run(plan, runs, sys.argv[1:]))
     hint(f"on {origin}", quiet or json)

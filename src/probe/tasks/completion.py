@@ -41,8 +41,8 @@ def is_open(text: str) -> bool:
     return text.rstrip().endswith(DOTS)
 
 
-def complete(text: str, dataset: Dataset) -> tuple[Example, Example]:
-    """The first minimal pair whose two sentences begin like `text`, which ends in dots.
+def complete(text: str, dataset: Dataset) -> tuple[tuple[Example, Example], int]:
+    """The first minimal pair whose two sentences begin like `text`, which ends in dots, and how many there are.
 
     Raises:
         ProbeError: no sentence of the task begins so; the message shows how far it fits and what could follow.
@@ -51,9 +51,13 @@ def complete(text: str, dataset: Dataset) -> tuple[Example, Example]:
     for dots in DOTS:
         stem = stem.removesuffix(dots)
     prefix = words_of(stem, dataset.vocabulary) if stem.strip() else ()
-    for first, second in minimal_pairs(dataset.examples):
-        if first.tokens[: len(prefix)] == prefix == second.tokens[: len(prefix)]:
-            return first, second
+    fitting = [
+        (first, second)
+        for first, second in minimal_pairs(dataset.examples)
+        if first.tokens[: len(prefix)] == prefix == second.tokens[: len(prefix)]
+    ]
+    if fitting:
+        return fitting[0], len(fitting)
     if not minimal_pairs(dataset.examples):
         raise ProbeError(
             f"{dataset.name} has no minimal pairs to complete {text.strip()!r} from; write a whole sentence"

@@ -1,0 +1,38 @@
+"""Where the rooms are joined: data sets and runs are found, runs are planned and trained, models opened, maps made.
+
+The command line and the notebooks call these functions; nothing below knows of run folders *and* torch. Torch itself is
+imported inside the functions that need it.
+"""
+
+from probe.lab.data import open_dataset, run_dataset
+from probe.lab.looking import Question, ask, attention_of
+from probe.lab.models import open_model, provenance
+from probe.lab.tracing import contrasts_of, trace_run
+from probe.lab.training import (
+    Plan,
+    advance_run,
+    make_plan,
+    plan_run,
+    summary,
+    train_here,
+    train_side_by_side,
+)
+
+__all__ = [
+    "Plan",
+    "Question",
+    "advance_run",
+    "ask",
+    "attention_of",
+    "contrasts_of",
+    "make_plan",
+    "open_dataset",
+    "open_model",
+    "plan_run",
+    "provenance",
+    "run_dataset",
+    "summary",
+    "trace_run",
+    "train_here",
+    "train_side_by_side",
+]

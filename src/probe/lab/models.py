@@ -1,0 +1,47 @@
+"""The model of a run, and where numbers that are computed from it come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from probe import store
+from probe.errors import NotThere, ProbeError
+from probe.files import digest, to_json
+from probe.models.config import ModelConfig
+from probe.result import Provenance
+from probe.store import Run
+
+if TYPE_CHECKING:
+    from probe.models.transformer import Transformer
+
+
+def open_model(run: Run, step: int | None = None) -> Transformer:
+    """The model of a run, as it was at its end or at a checkpoint."""
+    from probe.models.transformer import Transformer
+    from probe.training.checkpoints import load_model_arrays
+
+    if step is not None and step not in store.checkpoint_steps(run):
+        raise NotThere(f"run {run.name} kept no weights of step {step}; it has {store.checkpoint_steps(run)}")
+    path = run.path / "model.safetensors" if step is None else store.checkpoint_path(run, step)
+    config = ModelConfig.from_dict(run.config, f"{run.path}/config.json")
+    if config.d_vocab != len(run.vocabulary):
+        raise ProbeError(
+            f"{run.path}: config.json has d_vocab = {config.d_vocab}, vocabulary.json {len(run.vocabulary)}"
+        )
+    model = Transformer(config)
+    load_model_arrays(model, store.load_arrays(path), str(path))
+    return model
+
+
+def provenance(run: Run) -> Provenance:
+    """Where numbers that are computed from this run come from."""
+    weights = run.path / "model.safetensors"
+    return Provenance(
+        task_digest=run.manifest["task_digest"],
+        model_digest=digest(to_json(run.config).encode() + weights.read_bytes()) if weights.exists() else "",
+        seed=run.manifest["training"]["seed"],
+        versions=run.manifest["versions"],
+        threads=run.manifest["threads"],
+        dtype=run.manifest["dtype"],
+        git_commit=run.manifest["git_commit"],
+    )
