@@ -17,7 +17,9 @@ import typer
 
 from probe.cli.attn_map import attn_map
 from probe.cli.generate_task import generate_task
+from probe.cli.heads import heads
 from probe.cli.listing import doctor, runs, tasks
+from probe.cli.selftest import selftest
 from probe.cli.trace import trace
 from probe.cli.train import train
 from probe.errors import ProbeError
@@ -37,7 +39,9 @@ COMMANDS = {
     "generate-task": generate_task,
     "train": train,
     "attn-map": attn_map,
+    "heads": heads,
     "trace": trace,
+    "selftest": selftest,
     "tasks": tasks,
     "runs": runs,
     "doctor": doctor,
