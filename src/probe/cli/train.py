@@ -58,7 +58,7 @@ def train(
 ) -> None:
     """Train a model on a task; print what it reached beside the untrained one and the order-blind count."""
     from probe import lab, store
-    from probe.training.config import TrainingConfig
+    from probe.training.config import training_for
 
     if resume is not None:
         named = {"task": task, "blocks": blocks, "variant": variant, "heads": heads, "d-model": d_model, "norm": norm}
@@ -88,7 +88,7 @@ def train(
     planned = []
     for each in chosen:
         plan = lab.make_plan(
-            dataset, name, TrainingConfig(**{**training, "seed": each}), model, _device(device), per_process
+            dataset, name, training_for(name, **{**training, "seed": each}), model, _device(device), per_process
         )
         planned.append(lab.plan_run(plan, runs, sys.argv[1:]))
     hint(f"on {origin}", quiet or json)

@@ -136,20 +136,16 @@ _CHOICES = {
 
 _NO_BLOCK = {"norm": "none", "d_mlp": 0}
 
+_MEAN = {"n_layers": 1, "n_heads": 1, "mixer": "uniform", "init_std": 1.0, **_NO_BLOCK}
+"""A mean of fifteen words is learned from embeddings of unit size; from small ones it takes ten times as long."""
+
 VARIANTS: dict[str, dict[str, Any]] = {
     # a pure function of one word: embedding -> unembedding
     "no-context": {"n_layers": 0, "norm": "none", "position": "none"},
     # the bag of words: the mean of all words so far, nothing else; blind to order
-    "uniform": {
-        "n_layers": 1,
-        "n_heads": 1,
-        "mixer": "uniform",
-        "residual": "replace",
-        "position": "none",
-        **_NO_BLOCK,
-    },
-    "uniform-positions": {"n_layers": 1, "n_heads": 1, "mixer": "uniform", "residual": "replace", **_NO_BLOCK},
-    "uniform-residual": {"n_layers": 1, "n_heads": 1, "mixer": "uniform", "position": "none", **_NO_BLOCK},
+    "uniform": {**_MEAN, "residual": "replace", "position": "none"},
+    "uniform-positions": {**_MEAN, "residual": "replace"},
+    "uniform-residual": {**_MEAN, "position": "none"},
     "one-head-replace": {"n_layers": 1, "n_heads": 1, "residual": "replace", "output_projection": False, **_NO_BLOCK},
     "one-head": {"n_layers": 1, "n_heads": 1, "output_projection": False, **_NO_BLOCK},
     "heads": {"n_layers": 1, **_NO_BLOCK},
