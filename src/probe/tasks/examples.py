@@ -197,9 +197,12 @@ def _triple(rule: TokenSequence, words: list[str], generator: random.Random, num
     names = shuffled(words, generator)[: 2 * rule.length // 3]
     tokens = tuple(itertools.chain(*((a, b, a) for a, b in zip(names[::2], names[1::2], strict=True))))
     answer = rule.length - 1
-    return _sequence_example(
-        tokens, tokens[answer - 1], {"source": answer - 2, "query": answer - 1, "answer": answer}, f"sequence-{number}"
-    )
+    # a word that the prompt holds once, as the answer: the last, or half of the time one mentioned before the answer
+    earlier = names[1:-2:2]
+    before = earlier and generator.random() < 0.5
+    distractor = earlier[int(generator.random() * len(earlier))] if before else names[-1]
+    positions = {"source": answer - 2, "query": answer - 1, "answer": answer}
+    return _sequence_example(tokens, distractor, positions, f"sequence-{number}")
 
 
 def _sequence_example(tokens: tuple[str, ...], distractor: str, positions: dict[str, int], group: str) -> Example:
