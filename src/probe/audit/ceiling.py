@@ -28,11 +28,15 @@ class Ceiling:
     equal_bags: float
     """Pairs only: share of pairs whose two sentences have the same bag, so that only order tells them apart."""
 
-    def verdict(self, chance: float, margin: float) -> tuple[str, str]:
-        """`clean` is a proof here; `bag-sufficient` a property of the task, not always a defect."""
+    def verdict(self, chance: float, margin: float, best: float) -> tuple[str, str]:
+        """`clean` is a proof here; `bag-sufficient` a property of the task, not always a defect.
+
+        Where bags hardly repeat the count alone can't tell; `best`, what a trained order-blind auditor reaches on
+        words it was not trained on, can.
+        """
         if self.accuracy <= chance + margin:
             return "clean", f"no order-blind answer can exceed {self.accuracy:.3f} on these rows: an exact count"
-        if self.repeated >= 0.5 and self.accuracy >= 0.99:
+        if self.accuracy >= 0.99 and (self.repeated >= 0.5 or best >= 0.98):
             return "bag-sufficient", "the bag decides the answer; no defect where the task is not about order"
         if self.repeated < 0.5:
             return "open", f"only {self.repeated:.0%} of the rows share their bag with another: the count can't say"

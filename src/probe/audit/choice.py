@@ -56,14 +56,17 @@ class Design:
     names: list[str]
 
 
-def differences(material: Material, features: FeatureMap, *, at_least: int = 2) -> Design:
+def differences(material: Material, features: FeatureMap, *, at_least: int = 2, keep: bool = True) -> Design:
     """One row a question: features of the right option minus those of the wrong one. Rare features are dropped.
 
-    A feature in fewer than `at_least` rows can't be learned in one fold and used in another.
+    A feature in fewer than `at_least` rows can't be learned in one fold and used in another. `keep` remembers the matrix
+    for the next auditor with the same map.
     """
     whole = material.designs.get(features)
     if whole is None:
-        whole = material.designs[features] = _differences(material, features)
+        whole = _differences(material, features)
+        if keep:
+            material.designs[features] = whole
     return _pruned(whole.rows, whole.names, at_least)
 
 
@@ -107,7 +110,7 @@ def choose(material: Material, folds: Sequence[Fold], features: FeatureMap) -> A
         return _choose_two(material, folds, differences(material, features))
     if material.kind == "label":
         return _choose_class(material, folds, features)
-    return _choose_many(material, folds, features)
+    return choose_many(material, folds, features)
 
 
 def fit_two(rows: sparse.csr_matrix, seed: int = 0) -> NDArray[np.float64]:
@@ -174,7 +177,7 @@ def _class_scores(
     if len(seen) == 1 or rows.shape[1] == 0:
         counts = np.bincount(answers, minlength=classes) + 1
         return np.tile(np.log(counts / counts.sum()), (test.shape[0], 1))
-    model = LogisticRegression(C=1.0, solver="lbfgs", max_iter=200, tol=1e-3)
+    model = LogisticRegression(C=1.0, solver="lbfgs", max_iter=100, tol=1e-4)
     with warnings.catch_warnings():  # 98 classes need not converge to the last digit to be told apart
         warnings.simplefilter("ignore")
         model.fit(rows, answers)
@@ -182,7 +185,7 @@ def _class_scores(
     return scores
 
 
-def _choose_many(material: Material, folds: Sequence[Fold], features: FeatureMap) -> Answers:
+def choose_many(material: Material, folds: Sequence[Fold], features: FeatureMap) -> Answers:
     """More than two options, or a varying number: each option a row, right or not; the best row of a question wins."""
     index: dict[str, int] = {}
     entries: list[tuple[int, int, float]] = []

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from probe.audit.choice import Answers, Features, choose, differences, fit_two, from_margin, heaviest, nothing
+from probe.audit.choice import Answers, Features, differences, fit_two, from_margin, heaviest, nothing
 from probe.audit.fluency import Score, choose_by_score
 from probe.audit.groups import Fold, folds_of
 from probe.audit.material import NO_ROLE, Material
@@ -99,7 +99,7 @@ def agreement(material: Material, folds: Sequence[Fold]) -> Answers:
             endings = [e for e in _endings(words[i]) if shared[e] >= 2] if words[i] else []
             return [{f"{' '.join(o)} × …{e}": 1.0 for e in endings} for o in m.options[i]]
 
-        rows = differences(material, features).rows
+        rows = differences(material, features, keep=False).rows
         margin[test] = rows[test] @ fit_two(sparse.csr_matrix(rows[train]))
     margin[[i for i, word in enumerate(words) if not word]] = 0.0
     tested = np.zeros(len(material), dtype=bool)
@@ -112,7 +112,7 @@ def agreement(material: Material, folds: Sequence[Fold]) -> Answers:
         endings = [e for e in _endings(words[i]) if everywhere[e] >= 3] if words[i] else []
         return [{f"{' '.join(o)} × …{e}": 1.0 for e in endings} for o in m.options[i]]
 
-    design = differences(material, endings_of)
+    design = differences(material, endings_of, keep=False)
     weights = heaviest(design.names, fit_two(design.rows)) if design.names else ()
     return from_margin(margin, weights=weights, note=f"{len(kinds)} deciding words, each held out in turn")
 
@@ -162,7 +162,7 @@ def fixed_order(material: Material, folds: Sequence[Fold]) -> Answers:
             return [{f"{label} × {word}": 1.0 for word in context} for label in labels]
 
         learned = set(int(i) for i in train)
-        design = differences(material, lambda m, i, learned=learned, features=features: features(m, i, i in learned))
+        design = differences(material, lambda m, i, learned=learned, features=features: features(m, i, i in learned), keep=False)
         margin[test] = design.rows[test] @ fit_two(sparse.csr_matrix(design.rows[train]))
     return from_margin(margin)
 
@@ -185,6 +185,3 @@ def _ranking(material: Material, train: Sequence[int], places: Sequence[tuple[in
         return {}
     matrix = sparse.csr_matrix((data, (rows, columns)), shape=(count, len(names)))
     return dict(zip(names, fit_two(matrix), strict=True))
-
-
-__all__ = ["agreement", "choose", "collocation", "contrast_words", "fixed_order"]

@@ -99,9 +99,10 @@ class Groups:
 
 
 def find_groups(material: Material) -> Groups:
-    """Join questions by every relation; pair ids and identical bags always, the others while 20 components remain.
+    """Join questions by every relation; pair ids and identical bags always, the others while enough components remain.
 
-    A component may not hold more than a third of the questions, or a fold would have no other side.
+    Enough is 20, or a tenth of the questions; and no component may hold more than a third of them, or a fold would
+    have no other side.
     """
     union = _Union(len(material))
     used, left_out = [], []
@@ -114,7 +115,9 @@ def find_groups(material: Material) -> Groups:
         trial.join(keys)
         index = _index(trial)
         sizes = np.bincount(index)
-        if name in ("pair ids", "identical bags") or (len(sizes) >= MIN_GROUPS and sizes.max() <= len(material) / 3):
+        if name in ("pair ids", "identical bags") or (
+            len(sizes) >= min(MIN_GROUPS, max(2, len(material) / 10)) and sizes.max() <= len(material) / 3
+        ):
             union = trial
             used.append(name)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -70,6 +71,9 @@ class Material:
     """Every question has exactly two possible answers."""
     index_is_order: bool
     """The order of the options is the order of mention, so that an option's index would smuggle in word order."""
+    coins: NDArray[np.float64]
+    """Uniform in 0 … 1, one a question: how its ties are broken. With two options, 1 where the guess is right, 0 where it
+    is wrong, 1/2 where the options have the same words, and no guess could tell them apart."""
     designs: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Feature matrices made so far, by feature map: several auditors use the same ones."""
 
@@ -86,6 +90,7 @@ class Material:
             options=tuple(self.options[i] for i in chosen),
             mentions=tuple(self.mentions[i] for i in chosen),
             answers=self.answers[chosen],
+            coins=self.coins[chosen],
             designs={},
         )
 
@@ -117,7 +122,30 @@ def material(reading: Reading, tokens: str, tokenizer: Tokenizer) -> Material:
         chance=chance,
         two_way=bool((sizes == 2).all()),
         index_is_order=_in_order_of_mention(mentions),
+        coins=_coins(reading.kind, prompts, options, answers, bool((sizes == 2).all())),
     )
+
+
+def _coins(
+    kind: str, prompts: Sequence[Tokens], options: Sequence[Sequence[Tokens]], answers: NDArray[np.int64], two_way: bool
+) -> NDArray[np.float64]:
+    """A guess for each question out of what an order-blind reader sees, so that twins with one bag are guessed alike."""
+    found = np.empty(len(answers))
+    for i, answer in enumerate(answers):
+        context = " ".join(sorted(prompts[i]))
+        keys = [" ".join(sorted(option)) for option in options[i]] if kind != "label" else ["0", "1"]
+        if not two_way:
+            found[i] = _uniform(f"{context}|{keys[answer] if kind != 'label' else answer}")
+        elif keys[0] == keys[1]:
+            found[i] = 0.5
+        else:
+            found[i] = float(_uniform(f"{context}|{keys[answer]}") > _uniform(f"{context}|{keys[1 - answer]}"))
+    return found
+
+
+def _uniform(text: str) -> float:
+    """A number in 0 … 1 that depends on the text alone."""
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).digest()) / 2**48
 
 
 def _find(prompt: Tokens, option: Tokens) -> int:

@@ -10,15 +10,24 @@ from probe.audit.material import Material
 
 
 def window(k: int) -> FeatureMap:
-    """The bag of the first k tokens, or of the last −k for a negative k. Which tokens come last is order: order-aware."""
+    """The bag of the first k words, or of the last −k for a negative k. Which words come last is order: order-aware."""
 
     def features(material: Material, i: int) -> list[Features]:
         cut = slice(None, k) if k > 0 else slice(k, None)
         if material.kind == "pair":
-            return [dict.fromkeys(option[cut], 1.0) for option in material.options[i]]
-        return bags.words(_one(material, i, material.prompts[i][cut]), 0)
+            return [dict.fromkeys(_spoken(option)[cut], 1.0) for option in material.options[i]]
+        return bags.words(_one(material, i, _spoken(material.prompts[i])[cut]), 0)
 
     return features
+
+
+def _spoken(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    """Without marks of punctuation, which would fill the window at the end.
+
+    >>> _spoken(("he", "left", "."))
+    ('he', 'left')
+    """
+    return tuple(token for token in tokens if any(map(str.isalnum, token)))
 
 
 def without(slot: str) -> FeatureMap:
@@ -41,6 +50,7 @@ def _one(material: Material, i: int, prompt: tuple[str, ...]) -> Material:
         options=(material.options[i],),
         mentions=(material.mentions[i],),
         answers=material.answers[i : i + 1],
+        coins=material.coins[i : i + 1],
         designs={},
     )
 

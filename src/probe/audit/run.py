@@ -26,13 +26,12 @@ from probe.audit.leaks import judge as judge_leaks
 from probe.audit.material import Material, Tokenizer, characters, material, normalised, raw, unspaced
 from probe.audit.order_bits import OrderBits, order_bits
 from probe.audit.single import TokenScore, z_scores
-from probe.audit.statistics import Clusters, cluster_bootstrap, holm, permutation_p
+from probe.audit.statistics import Clusters, Interval, cluster_bootstraps, holm, permutation_p
 from probe.audit.table import AUDITORS, Auditor, without_slots
 from probe.errors import ProbeError
 from probe.tasks.readers import Question, Reading, pooled
 from probe.tasks.readers.questions import with_split
 
-HEADLINE_SLACK = 0.02
 UNGROUPED = ("bag-of-words", "bag-of-pairs")
 
 
@@ -192,10 +191,10 @@ def audit(
         findings += _findings(current, groups, clusters, shipped, target, margin, seed, progress, full=current is first)
     progress("ceiling")
     exact = ceiling(first)
+    best = max((f.accuracy for f in findings if f.order_blind and f.tokens == first.tokens), default=first.chance)
     leaks: list[Leak] = []
     if shipped:
         progress("leaks")
-        best = max((f.accuracy for f in findings if f.order_blind and f.tokens == first.tokens), default=first.chance)
         leaks = judge_leaks(
             find_leaks(first, groups, *shipped[0]),
             chance=first.chance,
@@ -214,7 +213,7 @@ def audit(
         groups=describe(groups, len(first)),
         clusters=groups.count,
         ceiling=exact,
-        ceiling_verdict=exact.verdict(first.chance, margin),
+        ceiling_verdict=exact.verdict(first.chance, margin, best),
         findings=tuple(findings),
         leaks=tuple(leaks),
         order=order_bits(first, groups),
@@ -284,8 +283,10 @@ def _findings(
         own = [j for j, (auditor, _) in enumerate(tried) if auditor.order_blind == blind]
         above, below = holm([pairs[j][0] for j in own]), holm([pairs[j][1] for j in own])
         corrected |= {j: (above[k], below[k]) for k, j in enumerate(own)}
+    credits = [answers.credit for _, answers in tried]
+    intervals = cluster_bootstraps(credits, clusters, coins=[_broken(current, credit) for credit in credits])
     return [
-        _finding(current, auditor, answers, pairs[j][0], corrected[j], groups, clusters, shipped, margin, seed, len(tried), full)
+        _finding(current, auditor, answers, intervals[j], pairs[j][0], corrected[j], groups, shipped, margin, seed, len(tried), full)
         for j, (auditor, answers) in enumerate(tried)
     ]
 
@@ -294,17 +295,16 @@ def _finding(
     current: Material,
     auditor: Auditor,
     answers: Answers,
+    interval: Interval,
     p: float,
     corrected: tuple[float, float],
     groups: Groups,
-    clusters: Clusters,
     shipped: list[Fold],
     margin: float,
     seed: int,
     comparisons: int,
     full: bool,
 ) -> Finding:
-    interval = cluster_bootstrap(answers.credit, clusters)
     scored = ~np.isnan(answers.credit)
     own_clusters = len(np.unique(groups.index[scored]))
     judgement = verdicts.judge(
@@ -344,6 +344,13 @@ def _finding(
         examples=_examples(current, answers),
         note=answers.note,
     )
+
+
+def _broken(current: Material, credit: np.ndarray) -> np.ndarray:
+    """The credit with ties broken by each question's coin; NaN stays."""
+    tie = (credit > 0) & (credit < 1)
+    guess = current.coins if current.two_way else (current.coins < np.nan_to_num(credit)).astype(float)
+    return np.where(tie, guess, credit)
 
 
 def _mean(credit: np.ndarray) -> float | None:
@@ -393,7 +400,7 @@ def _concluded(result: AuditResult, tokens: str) -> AuditResult:
     notes += [leak.reason for leak in result.leaks if leak.reason and not leak.leaked]
     if cheats:
         top = max(f.accuracy for f in cheats)
-        head = [f for f in cheats if f.accuracy >= top - HEADLINE_SLACK]
+        head = [f for f in cheats if f.accuracy >= top - result.margin]
         rest = sorted((f for f in cheats if f not in head), key=lambda f: -f.accuracy)
         by = tuple(f.auditor for f in (*head, *rest))
         verdict, best = verdicts.CHEATABLE, head[0]

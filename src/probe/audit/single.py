@@ -15,7 +15,16 @@ import numpy as np
 from scipy import stats
 
 from probe.audit import bags
-from probe.audit.choice import ALWAYS, Answers, FeatureMap, Features, differences, from_margin, nothing
+from probe.audit.choice import (
+    ALWAYS,
+    Answers,
+    FeatureMap,
+    Features,
+    choose_many,
+    differences,
+    from_margin,
+    nothing,
+)
 from probe.audit.groups import Fold
 from probe.audit.material import NO_ROLE, Material
 from probe.audit.statistics import holm
@@ -42,6 +51,29 @@ def counting(material: Material, i: int) -> list[Features]:
     """How often the prompt holds the candidate: in IOI the name that stands there once is the answer."""
     counts = Counter(material.prompts[i])
     return [{f"stands {min((counts[word] for word in option), default=0)} times": 1.0} for option in material.options[i]]
+
+
+def copying(material: Material, folds: Sequence[Fold]) -> Answers:
+    """The label stands in the text, as a word, or at the start or end of one (52 in 1352): greater-than needs no more."""
+    names = [name.lower() for name in material.classes]
+    known = set(names)
+
+    def standing(i: int) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for word in material.prompts[i]:
+            word = word.lower()
+            for k in range(1, len(word)):
+                found |= {part: how for part, how in ((word[:k], "starts a word"), (word[k:], "ends a word")) if part in known}
+        return found | {word.lower(): "is a word" for word in material.prompts[i] if word.lower() in known}
+
+    places = [standing(i) for i in range(len(material))]
+    if sum(map(bool, places)) < 0.05 * len(material):
+        return nothing(len(material))
+
+    def features(_: Material, i: int) -> list[Features]:
+        return [{places[i][name]: 1.0} if name in places[i] else {} for name in names]
+
+    return choose_many(material, folds, features)
 
 
 def length(material: Material, i: int) -> list[Features]:

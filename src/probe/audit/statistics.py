@@ -50,12 +50,10 @@ class Interval:
     standard_error: float
 
 
-def cluster_bootstrap(values: Array, clusters: Clusters, *, resamples: int = RESAMPLES) -> Interval:
-    """Mean and 95 % interval, clusters drawn with replacement (ratio of sums, so unequal clusters are weighed right).
-
-    Percentile interval, widened by t/z and √(G/(G−1)) for few clusters G (Cameron, Gelbach and Miller 2008 show how
-    far plain resampling undercovers there). Where nothing varies and every answer is right (or wrong), Wilson's
-    interval for G trials stands in, because a resample of identical values knows no doubt.
+def cluster_bootstrap(
+    values: Array, clusters: Clusters, *, coins: Array | None = None, resamples: int = RESAMPLES
+) -> Interval:
+    """Mean and 95 % interval of one row of values; see `cluster_bootstraps`.
 
     >>> values = np.array([1.0, 0.0] * 50)
     >>> interval = cluster_bootstrap(values, Clusters(index=np.arange(100)))
@@ -65,32 +63,58 @@ def cluster_bootstrap(values: Array, clusters: Clusters, *, resamples: int = RES
     >>> twins.low, twins.high
     (0.5, 0.5)
     """
-    scored = ~np.isnan(values)
-    sums, sizes = clusters.sums(values), clusters.sums(scored.astype(float))
-    keep = sizes > 0
-    sums, sizes = sums[keep], sizes[keep]
-    groups, total = len(sums), sizes.sum()
+    return cluster_bootstraps([values], clusters, coins=[values if coins is None else coins], resamples=resamples)[0]
+
+
+def cluster_bootstraps(
+    values: Sequence[Array], clusters: Clusters, *, coins: Sequence[Array], resamples: int = RESAMPLES
+) -> list[Interval]:
+    """Means and 95 % intervals, clusters drawn with replacement (ratio of sums, so unequal clusters are weighed right).
+
+    Percentile intervals, widened by t/z and √(G/(G−1)) for few clusters G (Cameron, Gelbach and Miller 2008 show how far
+    plain resampling undercovers there). Where every answer is right (or wrong), Wilson's interval for G trials stands
+    in, because a resample of identical values knows no doubt.
+
+    `coins` are the same values with each tie broken by a coin. The mean is that of the values, where a tie earns 1/k;
+    the width is that of the coins: an auditor that can only guess has shown nothing, however steady its 1/k.
+    """
+    scored = [~np.isnan(value) for value in values]
+    there = np.zeros(clusters.count, dtype=bool)
+    for mask in scored:
+        there[clusters.index[mask]] = True
+    groups = int(there.sum())
     if groups == 0:
-        return Interval(mean=math.nan, low=math.nan, high=math.nan, standard_error=math.nan)
-    mean = float(sums.sum() / total)
-    if np.ptp(values[scored]) == 0 and mean in (0.0, 1.0):
-        low, high = wilson(mean, groups)
-        return Interval(mean=mean, low=low, high=high, standard_error=0.0)
+        return [Interval(mean=math.nan, low=math.nan, high=math.nan, standard_error=math.nan) for _ in values]
+    sums = np.stack([clusters.sums(coin)[there] for coin in coins], axis=1)
+    sizes = np.stack([clusters.sums(mask.astype(float))[there] for mask in scored], axis=1)
+    generator = np.random.default_rng(clusters.seed)
+    means = []
+    chunk = max(1, min(resamples, 2_000_000 // groups))
+    for start in range(0, resamples, chunk):
+        size = min(chunk, resamples - start)
+        picks = generator.integers(0, groups, size=(size, groups)) + np.arange(size)[:, None] * groups
+        drawn = np.bincount(picks.ravel(), minlength=size * groups).reshape(size, groups).astype(float)
+        means.append((drawn @ sums) / np.maximum(drawn @ sizes, 1e-12))
+    drawn_means = np.concatenate(means)
+    widen = float(stats.t.ppf(0.975, groups - 1) / stats.norm.ppf(0.975)) * math.sqrt(groups / (groups - 1)) if groups > 1 else 1.0
+    return [
+        _interval(float(np.nanmean(value)), drawn_means[:, j], float(sums[:, j].sum() / sizes[:, j].sum()), widen, groups)
+        for j, value in enumerate(values)
+    ]
+
+
+def _interval(mean: float, drawn: Array, centre: float, widen: float, groups: int) -> Interval:
     if groups == 1:
         return Interval(mean=mean, low=0.0, high=1.0, standard_error=math.nan)
-    generator = np.random.default_rng(clusters.seed)
-    means = np.empty(resamples)
-    for start in range(0, resamples, 256):
-        size = min(256, resamples - start)
-        drawn = generator.multinomial(groups, np.full(groups, 1 / groups), size=size).astype(float)
-        means[start : start + size] = (drawn @ sums) / (drawn @ sizes)
-    low, high = np.quantile(means, (0.025, 0.975))
-    widen = float(stats.t.ppf(0.975, groups - 1) / stats.norm.ppf(0.975)) * math.sqrt(groups / (groups - 1))
+    if mean in (0.0, 1.0):
+        low, high = wilson(mean, groups)
+        return Interval(mean=mean, low=low, high=high, standard_error=0.0)
+    low, high = np.quantile(drawn, (0.025, 0.975)) - centre
     return Interval(
         mean=mean,
-        low=float(max(0.0, mean - widen * (mean - low))),
-        high=float(min(1.0, mean + widen * (high - mean))),
-        standard_error=float(means.std()) * widen,
+        low=float(max(0.0, mean + widen * min(low, 0.0))),
+        high=float(min(1.0, mean + widen * max(high, 0.0))),
+        standard_error=float(drawn.std()) * widen,
     )
 
 

@@ -44,6 +44,7 @@ AUDITORS = (
     Auditor(name="option-index", what="the place of the option in the file's list", answer=by(single.option_index), kinds=CLOZE, family="single"),
     Auditor(name="candidate-position", what="which candidate is mentioned first, second or never", answer=by(single.candidate_position), kinds=CLOZE, family="single"),
     Auditor(name="counting", what="how often the prompt holds the candidate", answer=by(single.counting), kinds=CLOZE, family="single"),
+    Auditor(name="copying", what="the label stands in the text", answer=single.copying, kinds=("label",), family="single"),
     Auditor(name="prior", what="the candidates alone: some are the answer more often", answer=by(single.prior), kinds=CLOZE, family="partial"),
     Auditor(name="frequency", what="how frequent the candidate's words are in the file", answer=single.frequency, kinds=CLOZE, family="single"),
     Auditor(name="length", what="tokens and characters", answer=by(single.length), family="single"),
