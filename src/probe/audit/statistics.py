@@ -78,15 +78,34 @@ def cluster_bootstraps(
     `coins` are the same values with each tie broken by a coin. The mean is that of the values, where a tie earns 1/k;
     the width is that of the coins: an auditor that can only guess has shown nothing, however steady its 1/k.
     """
-    scored = [~np.isnan(value) for value in values]
-    there = np.zeros(clusters.count, dtype=bool)
-    for mask in scored:
-        there[clusters.index[mask]] = True
+    there = _scored_clusters(values, clusters)
     groups = int(there.sum())
     if groups == 0:
         return [Interval(mean=math.nan, low=math.nan, high=math.nan, standard_error=math.nan) for _ in values]
-    sums = np.stack([clusters.sums(coin)[there] for coin in coins], axis=1)
-    sizes = np.stack([clusters.sums(mask.astype(float))[there] for mask in scored], axis=1)
+    drawn = cluster_bootstrap_values(coins, clusters, resamples=resamples)
+    few = math.sqrt(groups / (groups - 1)) if groups > 1 else 1.0
+    widen = few * float(stats.t.ppf(0.975, max(1, groups - 1)) / stats.norm.ppf(0.975))
+    return [
+        _interval(float(np.nanmean(value)), drawn[:, j], float(np.nanmean(coins[j])), widen, groups)
+        if not np.isnan(value).all()
+        else Interval(mean=math.nan, low=math.nan, high=math.nan, standard_error=math.nan)
+        for j, value in enumerate(values)
+    ]
+
+
+def _scored_clusters(values: Sequence[Array], clusters: Clusters) -> NDArray[np.bool_]:
+    there = np.zeros(clusters.count, dtype=bool)
+    for value in values:
+        there[clusters.index[~np.isnan(value)]] = True
+    return there
+
+
+def cluster_bootstrap_values(values: Sequence[Array], clusters: Clusters, *, resamples: int = RESAMPLES) -> Array:
+    """The mean of each row of values in each resample of clusters: Float[resample, row]."""
+    there = _scored_clusters(values, clusters)
+    groups = int(there.sum())
+    sums = np.stack([clusters.sums(value)[there] for value in values], axis=1)
+    sizes = np.stack([clusters.sums((~np.isnan(value)).astype(float))[there] for value in values], axis=1)
     generator = np.random.default_rng(clusters.seed)
     means = []
     chunk = max(1, min(resamples, 2_000_000 // groups))
@@ -95,12 +114,7 @@ def cluster_bootstraps(
         picks = generator.integers(0, groups, size=(size, groups)) + np.arange(size)[:, None] * groups
         drawn = np.bincount(picks.ravel(), minlength=size * groups).reshape(size, groups).astype(float)
         means.append((drawn @ sums) / np.maximum(drawn @ sizes, 1e-12))
-    drawn_means = np.concatenate(means)
-    widen = float(stats.t.ppf(0.975, groups - 1) / stats.norm.ppf(0.975)) * math.sqrt(groups / (groups - 1)) if groups > 1 else 1.0
-    return [
-        _interval(float(np.nanmean(value)), drawn_means[:, j], float(sums[:, j].sum() / sizes[:, j].sum()), widen, groups)
-        for j, value in enumerate(values)
-    ]
+    return np.concatenate(means)
 
 
 def _interval(mean: float, drawn: Array, centre: float, widen: float, groups: int) -> Interval:

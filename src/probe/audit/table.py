@@ -24,8 +24,8 @@ class Auditor:
     what: str
     answer: Callable[[Material, Sequence[Fold]], Answers]
     kinds: tuple[str, ...] = ("pair", "cloze", "label")
-    order_blind: bool = True
-    """Whether it counts in the verdict. An order-aware one says how much order suffices."""
+    counts: bool = True
+    """Whether it counts in the verdict: order-blind, or a fixed place. Others see order, and say how little suffices."""
     family: str = ""
     """Which of EVIDENCE's eight it belongs to."""
 
@@ -56,14 +56,14 @@ AUDITORS = (
     Auditor(name="bag-of-words", what="logistic regression on unordered words", answer=by(bags.words), family="bags"),
     Auditor(name="bag-of-pairs", what="logistic regression on unordered pairs of words", answer=by(bags.pairs), family="bags"),
     # order-aware: not cheats, but how little order suffices
-    Auditor(name="token-at-place", what="the one token at a place that tells most", answer=single.best_token(single.placed_tokens), kinds=("pair", "label"), order_blind=False, family="single"),
-    Auditor(name="first-3", what="bag of the first three tokens", answer=by(parts.window(3)), kinds=("pair", "label"), order_blind=False, family="partial"),
-    Auditor(name="last-1", what="the last token", answer=by(parts.window(-1)), kinds=("pair", "label"), order_blind=False, family="partial"),
-    Auditor(name="last-3", what="bag of the last three tokens", answer=by(parts.window(-3)), order_blind=False, family="partial"),
-    Auditor(name="bigram-fluency", what="bigram language model, no label seen", answer=fluency.bigram, kinds=("pair", "cloze"), order_blind=False, family="fluency"),
-    Auditor(name="n-grams", what="bigrams and trigrams", answer=by(local_order.ngrams), order_blind=False, family="local order"),
-    Auditor(name="places", what="tokens with their places", answer=by(local_order.places), order_blind=False, family="local order"),
-    Auditor(name="mention-and-word", what="order of mention with each word", answer=by(local_order.mention_and_word), kinds=CLOZE, order_blind=False, family="local order"),
+    Auditor(name="token-at-place", what="the one token at a place that tells most", answer=single.best_token(single.placed_tokens), kinds=("pair", "label"), counts=False, family="single"),
+    Auditor(name="first-3", what="bag of the first three tokens", answer=by(parts.window(3)), kinds=("pair", "label"), counts=False, family="partial"),
+    Auditor(name="last-1", what="the last token", answer=by(parts.window(-1)), kinds=("pair", "label"), counts=False, family="partial"),
+    Auditor(name="last-3", what="bag of the last three tokens", answer=by(parts.window(-3)), counts=False, family="partial"),
+    Auditor(name="bigram-fluency", what="bigram language model, no label seen", answer=fluency.bigram, kinds=("pair", "cloze"), counts=False, family="fluency"),
+    Auditor(name="n-grams", what="bigrams and trigrams", answer=by(local_order.ngrams), counts=False, family="local order"),
+    Auditor(name="places", what="tokens with their places", answer=by(local_order.places), counts=False, family="local order"),
+    Auditor(name="mention-and-word", what="order of mention with each word", answer=by(local_order.mention_and_word), kinds=CLOZE, counts=False, family="local order"),
 )
 
 
