@@ -68,7 +68,9 @@ def clean_cloze(n: int, rng: random.Random) -> Reading:
 
 def clean_labels(n: int, rng: random.Random) -> Reading:
     """Texts with a coin for a label."""
-    questions = [Question(prompt=" ".join(rng.choices(WORDS, k=10)), options=(), answer=rng.randrange(2)) for _ in range(n)]
+    questions = [
+        Question(prompt=" ".join(rng.choices(WORDS, k=10)), options=(), answer=rng.randrange(2)) for _ in range(n)
+    ]
     return reading("label", questions, ("0", "1"))
 
 
@@ -100,7 +102,14 @@ def false_alarms(sets: int) -> dict:
         kind = list(CLEAN)[k % len(CLEAN)]
         n = rng.choice([200, 500, 1000])
         result = audit(CLEAN[kind](n, rng), seed=k)
-        rows.append({"kind": kind, "n": n, "verdict": result.verdict, "by": list(result.by) if result.verdict in ("cheatable", "leaked") else []})
+        rows.append(
+            {
+                "kind": kind,
+                "n": n,
+                "verdict": result.verdict,
+                "by": list(result.by) if result.verdict in ("cheatable", "leaked") else [],
+            }
+        )
     alarms = [row for row in rows if row["by"]]
     return {
         "sets": sets,

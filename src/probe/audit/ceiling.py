@@ -40,7 +40,10 @@ class Ceiling:
             return "bag-sufficient", "the bag decides the answer; no defect where the task is not about order"
         if self.repeated < 0.5:
             return "open", f"only {self.repeated:.0%} of the rows share their bag with another: the count can't say"
-        return "open", f"an order-blind table could reach {self.accuracy:.3f}; the trained auditors say what is learnable"
+        return (
+            "open",
+            f"an order-blind table could reach {self.accuracy:.3f}; the trained auditors say what is learnable",
+        )
 
 
 def ceiling(material: Material) -> Ceiling:

@@ -214,9 +214,7 @@ def choose_many(material: Material, folds: Sequence[Fold], features: FeatureMap)
     return from_scores(len(material), owners, rights, scores)
 
 
-def from_scores(
-    n: int, owners: NDArray[np.int64], rights: NDArray[Any], scores: NDArray[np.float64]
-) -> Answers:
+def from_scores(n: int, owners: NDArray[np.int64], rights: NDArray[Any], scores: NDArray[np.float64]) -> Answers:
     """Answers from one score per option: the best of a question wins, equal best ones share."""
     credit, probability, margin = (np.full(n, np.nan) for _ in range(3))
     starts = np.searchsorted(owners, np.arange(n + 1))

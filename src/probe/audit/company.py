@@ -162,7 +162,9 @@ def fixed_order(material: Material, folds: Sequence[Fold]) -> Answers:
             return [{f"{label} × {word}": 1.0 for word in context} for label in labels]
 
         learned = set(int(i) for i in train)
-        design = differences(material, lambda m, i, learned=learned, features=features: features(m, i, i in learned), keep=False)
+        design = differences(
+            material, lambda m, i, learned=learned, features=features: features(m, i, i in learned), keep=False
+        )
         margin[test] = design.rows[test] @ fit_two(sparse.csr_matrix(design.rows[train]))
     return from_margin(margin)
 

@@ -74,7 +74,11 @@ def choose_by_score(material: Material, folds: Sequence[Fold], fit: Callable[[Se
     for train, test in folds:
         score = fit(train)
         own = {int(i): np.array(score(int(i))) for i in (*train, *test)}
-        gain = sum(float(own[int(i)][material.answers[i]] - own[int(i)].mean() > 0) - float(own[int(i)][material.answers[i]] - own[int(i)].mean() < 0) for i in train)
+        gain = sum(
+            float(own[int(i)][material.answers[i]] - own[int(i)].mean() > 0)
+            - float(own[int(i)][material.answers[i]] - own[int(i)].mean() < 0)
+            for i in train
+        )
         for i in test:
             scores[starts[i] : starts[i + 1]] = np.sign(gain) * own[int(i)]
     if material.two_way:

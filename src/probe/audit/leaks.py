@@ -79,13 +79,22 @@ def judge(leaks: list[Leak], *, chance: float, margin: float, best: float, decla
         leaked, reason = False, ""
         if leak.relation in ("word for word", "pair ids") and leak.shared > margin:
             leaked = True
-            what = "stand in train word for word" if leak.relation == "word for word" else "have their pair's other half in train"
+            what = (
+                "stand in train word for word"
+                if leak.relation == "word for word"
+                else "have their pair's other half in train"
+            )
             reason = f"{leak.shared:.0%} of the test questions {what}"
         elif leak.shared >= MIN_COVERED and leak.lookup.low > max(chance, best) + margin:
-            leaked, reason = True, f"a table of {leak.relation} learned from train answers {leak.lookup.mean:.2f} of those it knows"
+            leaked, reason = (
+                True,
+                f"a table of {leak.relation} learned from train answers {leak.lookup.mean:.2f} of those it knows",
+            )
         elif leak.shared >= MIN_COVERED and leak.lookup.high < chance - margin:
             if declared_split == "reversed-pair":
-                reason = f"far below chance ({leak.lookup.mean:.2f}) by the declared design: each reversed twin was trained"
+                reason = (
+                    f"far below chance ({leak.lookup.mean:.2f}) by the declared design: each reversed twin was trained"
+                )
             else:
                 leaked = True
                 reason = (

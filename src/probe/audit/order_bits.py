@@ -55,7 +55,11 @@ def sequence(material: Material, i: int) -> list[Features]:
         parts.append(local_order.mention_and_word(material, i))
     names = ("bag", "ngram", "place", "mention")
     return [
-        {f"{name}: {feature}": value for name, part in zip(names, parts, strict=False) for feature, value in part[k].items()}
+        {
+            f"{name}: {feature}": value
+            for name, part in zip(names, parts, strict=False)
+            for feature, value in part[k].items()
+        }
         for k in range(len(parts[0]))
     ]
 
@@ -66,7 +70,9 @@ def order_bits(material: Material, groups: Groups) -> OrderBits | None:
         return None
     bag, whole = (codelength(material, features, groups) for features in (bags.words, sequence))
     interval = cluster_bootstrap_of(bag - whole, groups)
-    return OrderBits(bag=float(bag.mean()), sequence=float(whole.mean()), difference=interval[0], low=interval[1], high=interval[2])
+    return OrderBits(
+        bag=float(bag.mean()), sequence=float(whole.mean()), difference=interval[0], low=interval[1], high=interval[2]
+    )
 
 
 def cluster_bootstrap_of(values: NDArray[np.float64], groups: Groups) -> tuple[float, float, float]:

@@ -127,7 +127,14 @@ def shuffle_retention(
     invariant = float(same.mean()) if n else math.nan
     return (
         Retention(
-            intact=before, shuffled=later, retention=kept, low=low, high=high, chance=material.chance, n=n, shuffles=shuffles
+            intact=before,
+            shuffled=later,
+            retention=kept,
+            low=low,
+            high=high,
+            chance=material.chance,
+            n=n,
+            shuffles=shuffles,
         ),
         Certificate(
             invariant=invariant,

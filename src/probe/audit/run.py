@@ -110,11 +110,15 @@ class AuditResult:
 
     def finding(self, auditor: str, tokens: str | None = None) -> Finding | None:
         """One auditor's finding, under the tokenisation that counts unless another is named."""
-        return next((f for f in self.findings if f.auditor == auditor and (tokens or self.findings[0].tokens) == f.tokens), None)
+        return next(
+            (f for f in self.findings if f.auditor == auditor and (tokens or self.findings[0].tokens) == f.tokens), None
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON object; the questions themselves are not in it."""
-        reading = {k: v for k, v in asdict(replace(self.reading, questions=())).items() if k not in ("questions", "classes")}
+        reading = {
+            k: v for k, v in asdict(replace(self.reading, questions=())).items() if k not in ("questions", "classes")
+        }
         return _plain(
             {
                 "schema": 1,
@@ -195,7 +199,9 @@ def audit(
     first = materials[0]
     groups = find_groups(first)
     shipped = shipped_fold(first)
-    target = np.array([q.split != "train" for q in whole.questions]) if against is not None else np.ones(len(first), bool)
+    target = (
+        np.array([q.split != "train" for q in whole.questions]) if against is not None else np.ones(len(first), bool)
+    )
     clusters = Clusters(index=groups.index, seed=seed)
     findings: list[Finding] = []
     for current in materials:
@@ -244,7 +250,9 @@ def audit(
 
 def _joined(reading: Reading, against: Reading) -> Reading:
     if against.kind != reading.kind:
-        raise ProbeError(f"{against.source} holds {against.kind} questions, {reading.source} {reading.kind} questions; they can't be compared")
+        raise ProbeError(
+            f"{against.source} holds {against.kind} questions, {reading.source} {reading.kind} questions; they can't be compared"
+        )
     train = replace(against, questions=with_split(against.questions, "train"))
     test = replace(reading, questions=with_split(reading.questions, "held_out"))
     return replace(pooled([train, test]), source=reading.source, declared_split="")
@@ -304,7 +312,20 @@ def _findings(
     credits = [answers.credit for _, answers in tried]
     intervals = cluster_bootstraps(credits, clusters, coins=[_broken(current, credit) for credit in credits])
     return [
-        _finding(current, auditor, answers, intervals[j], pairs[j][0], corrected[j], groups, shipped, margin, seed, len(tried), full)
+        _finding(
+            current,
+            auditor,
+            answers,
+            intervals[j],
+            pairs[j][0],
+            corrected[j],
+            groups,
+            shipped,
+            margin,
+            seed,
+            len(tried),
+            full,
+        )
         for j, (auditor, answers) in enumerate(tried)
     ]
 
@@ -424,11 +445,17 @@ def _concluded(result: AuditResult, tokens: str) -> AuditResult:
         verdict, best = verdicts.CHEATABLE, head[0]
         headline = f"cheatable by {best.auditor}: {best.accuracy:.2f} [{best.low:.2f}, {best.high:.2f}], chance {best.chance:.2f}"
         if leaks or below:
-            headline += "; and leaked: " + (leaks[0].reason if leaks else f"{below[0].auditor} is far below chance ({below[0].accuracy:.2f})")
+            headline += "; and leaked: " + (
+                leaks[0].reason if leaks else f"{below[0].auditor} is far below chance ({below[0].accuracy:.2f})"
+            )
     elif leaks or below:
         verdict = verdicts.LEAKED
         by = (*(leak.relation for leak in leaks), *(f.auditor for f in below))
-        headline = "leaked: " + (leaks[0].reason if leaks else f"{below[0].auditor} is far below chance, {below[0].accuracy:.2f} [{below[0].low:.2f}, {below[0].high:.2f}]")
+        headline = "leaked: " + (
+            leaks[0].reason
+            if leaks
+            else f"{below[0].auditor} is far below chance, {below[0].accuracy:.2f} [{below[0].low:.2f}, {below[0].high:.2f}]"
+        )
     elif weak := [f for f in blind if f.verdict == verdicts.UNDERPOWERED]:
         verdict, by = verdicts.UNDERPOWERED, tuple(f.auditor for f in weak)
         headline = f"underpowered: n = {len(result.reading.questions)}, {weak[0].reason}"
@@ -438,12 +465,24 @@ def _concluded(result: AuditResult, tokens: str) -> AuditResult:
         headline = f"clean: no cheat tried can be above {result.chance + result.margin:.2f} (highest upper bound {highest:.3f})"
     for f in result.findings:
         other = result.finding(f.auditor, "raw")
-        if f.tokens == tokens != "raw" and f.counts and other and other.accuracy > f.accuracy + result.margin and other.verdict == verdicts.CHEATABLE:
-            notes.append(f"raw tokens let {f.auditor} reach {other.accuracy:.2f} (normalised {f.accuracy:.2f}): a glued full stop or a capital tells a place")
+        if (
+            f.tokens == tokens != "raw"
+            and f.counts
+            and other
+            and other.accuracy > f.accuracy + result.margin
+            and other.verdict == verdicts.CHEATABLE
+        ):
+            notes.append(
+                f"raw tokens let {f.auditor} reach {other.accuracy:.2f} (normalised {f.accuracy:.2f}): a glued full stop or a capital tells a place"
+            )
         if f.ungrouped is not None and f.tokens == tokens and f.ungrouped > f.high + result.margin:
-            notes.append(f"a random split of this file would leak: {f.auditor} reaches {f.ungrouped:.2f} with twins torn apart, {f.accuracy:.2f} with twins together")
+            notes.append(
+                f"a random split of this file would leak: {f.auditor} reaches {f.ungrouped:.2f} with twins torn apart, {f.accuracy:.2f} with twins together"
+            )
     aware = [f for f in result.findings if not f.counts and f.tokens == tokens and f.verdict == verdicts.CHEATABLE]
     if aware:
         best = max(aware, key=lambda f: f.accuracy)
-        notes.append(f"of order, {best.auditor} ({best.what}) suffices for {best.accuracy:.2f}: needing order is not needing binding")
+        notes.append(
+            f"of order, {best.auditor} ({best.what}) suffices for {best.accuracy:.2f}: needing order is not needing binding"
+        )
     return replace(result, verdict=verdict, by=by, headline=headline, notes=tuple(notes))

@@ -53,7 +53,9 @@ def candidate_position(material: Material, i: int) -> list[Features]:
 def counting(material: Material, i: int) -> list[Features]:
     """How often the prompt holds the candidate: in IOI the name that stands there once is the answer."""
     counts = Counter(material.prompts[i])
-    return [{f"stands {min((counts[word] for word in option), default=0)} times": 1.0} for option in material.options[i]]
+    return [
+        {f"stands {min((counts[word] for word in option), default=0)} times": 1.0} for option in material.options[i]
+    ]
 
 
 def copying(material: Material, folds: Sequence[Fold]) -> Answers:
@@ -66,7 +68,9 @@ def copying(material: Material, folds: Sequence[Fold]) -> Answers:
         for word in material.prompts[i]:
             word = word.lower()
             for k in range(1, len(word)):
-                found |= {part: how for part, how in ((word[:k], "starts a word"), (word[k:], "ends a word")) if part in known}
+                found |= {
+                    part: how for part, how in ((word[:k], "starts a word"), (word[k:], "ends a word")) if part in known
+                }
         return found | {word.lower(): "is a word" for word in material.prompts[i] if word.lower() in known}
 
     places = [standing(i) for i in range(len(material))]

@@ -41,35 +41,149 @@ def _choose(material: Material, folds: Sequence[Fold], features: FeatureMap) -> 
 
 CLOZE = ("cloze",)
 AUDITORS = (
-    Auditor(name="option-index", what="the place of the option in the file's list", answer=by(single.option_index), kinds=CLOZE, family="single"),
-    Auditor(name="candidate-position", what="which candidate is mentioned first, second or never", answer=by(single.candidate_position), kinds=CLOZE, family="single"),
-    Auditor(name="counting", what="how often the prompt holds the candidate", answer=by(single.counting), kinds=CLOZE, family="single"),
-    Auditor(name="copying", what="the label stands in the text", answer=single.copying, kinds=("label",), family="single"),
-    Auditor(name="prior", what="the candidates alone: some are the answer more often", answer=by(single.prior), kinds=CLOZE, family="partial"),
-    Auditor(name="frequency", what="how frequent the candidate's words are in the file", answer=single.frequency, kinds=CLOZE, family="single"),
+    Auditor(
+        name="option-index",
+        what="the place of the option in the file's list",
+        answer=by(single.option_index),
+        kinds=CLOZE,
+        family="single",
+    ),
+    Auditor(
+        name="candidate-position",
+        what="which candidate is mentioned first, second or never",
+        answer=by(single.candidate_position),
+        kinds=CLOZE,
+        family="single",
+    ),
+    Auditor(
+        name="counting",
+        what="how often the prompt holds the candidate",
+        answer=by(single.counting),
+        kinds=CLOZE,
+        family="single",
+    ),
+    Auditor(
+        name="copying", what="the label stands in the text", answer=single.copying, kinds=("label",), family="single"
+    ),
+    Auditor(
+        name="prior",
+        what="the candidates alone: some are the answer more often",
+        answer=by(single.prior),
+        kinds=CLOZE,
+        family="partial",
+    ),
+    Auditor(
+        name="frequency",
+        what="how frequent the candidate's words are in the file",
+        answer=single.frequency,
+        kinds=CLOZE,
+        family="single",
+    ),
     Auditor(name="length", what="tokens and characters", answer=by(single.length), family="single"),
-    Auditor(name="single-token", what="the one token that tells most", answer=single.best_token(bags.words), family="single"),
-    Auditor(name="collocation", what="the candidate that keeps company with the other words, no label seen", answer=company.collocation, kinds=CLOZE, family="bags"),
-    Auditor(name="agreement", what="the deciding word's ending, on words never trained on", answer=company.agreement, kinds=CLOZE, family="bags"),
-    Auditor(name="fixed-order", what="a ranking of the names tells which stands first", answer=company.fixed_order, kinds=CLOZE, family="bags"),
-    Auditor(name="fluency", what="unigram language model, no label seen", answer=fluency.unigram, kinds=("pair", "cloze"), family="fluency"),
+    Auditor(
+        name="single-token", what="the one token that tells most", answer=single.best_token(bags.words), family="single"
+    ),
+    Auditor(
+        name="collocation",
+        what="the candidate that keeps company with the other words, no label seen",
+        answer=company.collocation,
+        kinds=CLOZE,
+        family="bags",
+    ),
+    Auditor(
+        name="agreement",
+        what="the deciding word's ending, on words never trained on",
+        answer=company.agreement,
+        kinds=CLOZE,
+        family="bags",
+    ),
+    Auditor(
+        name="fixed-order",
+        what="a ranking of the names tells which stands first",
+        answer=company.fixed_order,
+        kinds=CLOZE,
+        family="bags",
+    ),
+    Auditor(
+        name="fluency",
+        what="unigram language model, no label seen",
+        answer=fluency.unigram,
+        kinds=("pair", "cloze"),
+        family="fluency",
+    ),
     Auditor(name="bag-of-words", what="logistic regression on unordered words", answer=by(bags.words), family="bags"),
-    Auditor(name="bag-of-pairs", what="logistic regression on unordered pairs of words", answer=by(bags.pairs), family="bags"),
+    Auditor(
+        name="bag-of-pairs",
+        what="logistic regression on unordered pairs of words",
+        answer=by(bags.pairs),
+        family="bags",
+    ),
     # order-aware: not cheats, but how little order suffices
-    Auditor(name="token-at-place", what="the one token at a place that tells most", answer=single.best_token(single.placed_tokens), kinds=("pair", "label"), counts=False, family="single"),
-    Auditor(name="first-3", what="bag of the first three tokens", answer=by(parts.window(3)), kinds=("pair", "label"), counts=False, family="partial"),
-    Auditor(name="last-1", what="the last token", answer=by(parts.window(-1)), kinds=("pair", "label"), counts=False, family="partial"),
-    Auditor(name="last-3", what="bag of the last three tokens", answer=by(parts.window(-3)), counts=False, family="partial"),
-    Auditor(name="bigram-fluency", what="bigram language model, no label seen", answer=fluency.bigram, kinds=("pair", "cloze"), counts=False, family="fluency"),
-    Auditor(name="n-grams", what="bigrams and trigrams", answer=by(local_order.ngrams), counts=False, family="local order"),
-    Auditor(name="places", what="tokens with their places", answer=by(local_order.places), counts=False, family="local order"),
-    Auditor(name="mention-and-word", what="order of mention with each word", answer=by(local_order.mention_and_word), kinds=CLOZE, counts=False, family="local order"),
+    Auditor(
+        name="token-at-place",
+        what="the one token at a place that tells most",
+        answer=single.best_token(single.placed_tokens),
+        kinds=("pair", "label"),
+        counts=False,
+        family="single",
+    ),
+    Auditor(
+        name="first-3",
+        what="bag of the first three tokens",
+        answer=by(parts.window(3)),
+        kinds=("pair", "label"),
+        counts=False,
+        family="partial",
+    ),
+    Auditor(
+        name="last-1",
+        what="the last token",
+        answer=by(parts.window(-1)),
+        kinds=("pair", "label"),
+        counts=False,
+        family="partial",
+    ),
+    Auditor(
+        name="last-3", what="bag of the last three tokens", answer=by(parts.window(-3)), counts=False, family="partial"
+    ),
+    Auditor(
+        name="bigram-fluency",
+        what="bigram language model, no label seen",
+        answer=fluency.bigram,
+        kinds=("pair", "cloze"),
+        counts=False,
+        family="fluency",
+    ),
+    Auditor(
+        name="n-grams", what="bigrams and trigrams", answer=by(local_order.ngrams), counts=False, family="local order"
+    ),
+    Auditor(
+        name="places",
+        what="tokens with their places",
+        answer=by(local_order.places),
+        counts=False,
+        family="local order",
+    ),
+    Auditor(
+        name="mention-and-word",
+        what="order of mention with each word",
+        answer=by(local_order.mention_and_word),
+        kinds=CLOZE,
+        counts=False,
+        family="local order",
+    ),
 )
 
 
 def without_slots(material: Material) -> list[Auditor]:
     """An auditor for each named slot: the bag of words with that word dropped."""
     return [
-        Auditor(name=f"without-{slot}", what=f"bag of words without the {slot}", answer=by(parts.without(slot)), kinds=CLOZE, family="partial")
+        Auditor(
+            name=f"without-{slot}",
+            what=f"bag of words without the {slot}",
+            answer=by(parts.without(slot)),
+            kinds=CLOZE,
+            family="partial",
+        )
         for slot in parts.slots(material)
     ]

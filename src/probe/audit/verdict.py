@@ -52,10 +52,15 @@ def judge(
     if interval.high < chance + margin and clusters >= MIN_GROUPS:
         return Judgement(verdict=CLEAN, reason=f"upper bound {interval.high:.3f} is below {chance + margin:.3f}")
     if p_above < ALPHA and interval.low > chance:
-        return Judgement(verdict=CHEATABLE, reason=f"{interval.mean - chance:+.3f} above chance, p = {p_above:.2g} after Holm")
+        return Judgement(
+            verdict=CHEATABLE, reason=f"{interval.mean - chance:+.3f} above chance, p = {p_above:.2g} after Holm"
+        )
     if interval.high < chance + margin:
-        return Judgement(verdict=UNDERPOWERED, reason=f"{clusters} groups; {MIN_GROUPS} or more are needed to call it clean")
+        return Judgement(
+            verdict=UNDERPOWERED, reason=f"{clusters} groups; {MIN_GROUPS} or more are needed to call it clean"
+        )
     gap = smallest_gap(interval.standard_error, comparisons)
     return Judgement(
-        verdict=UNDERPOWERED, reason=f"{clusters} groups; a gap under {gap:.3f} would not be seen (power .8), the margin is {margin:g}"
+        verdict=UNDERPOWERED,
+        reason=f"{clusters} groups; a gap under {gap:.3f} would not be seen (power .8), the margin is {margin:g}",
     )

@@ -11,7 +11,9 @@ FAIL_ON = ("cheatable", "leaked")
 
 
 def audit(
-    data: Annotated[list[str], typer.Argument(help="Task names, task files, folders, data files, or - for standard input.")],
+    data: Annotated[
+        list[str], typer.Argument(help="Task names, task files, folders, data files, or - for standard input.")
+    ],
     against: Annotated[str, typer.Option(help="A training set: look for leaks between it and DATA.")] = "",
     pool: Annotated[bool, typer.Option("--pool", help="Audit all DATA as one set.")] = False,
     format: Annotated[str, typer.Option(help="Override the sniffed form: jsonl, csv, tsv, xml, blocks, …")] = "",
@@ -26,7 +28,9 @@ def audit(
     run: Annotated[str, typer.Option(help="A run: how much of its accuracy survives a shuffle?")] = "",
     shuffles: Annotated[int, typer.Option(help="Shuffles of each prompt, with --run.")] = 5,
     jobs: Annotated[int, typer.Option(help="Files audited at once; 0: as many as there are cores.")] = 0,
-    fail_on: Annotated[list[str] | None, typer.Option(help="cheatable or leaked: exit 1 on it; may be repeated.")] = None,
+    fail_on: Annotated[
+        list[str] | None, typer.Option(help="cheatable or leaked: exit 1 on it; may be repeated.")
+    ] = None,
     markdown: Annotated[str, typer.Option(help="Write a Markdown section to this file.")] = "",
     html: Annotated[str, typer.Option(help="Write an HTML page to this file.")] = "",
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -81,7 +85,9 @@ def audit(
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         for result in results:
             shown = f"{report.plain(result.reading.source)}: {report.plain(result.headline)}\n"
-            print(shown if quiet else report.terminal(result, colour=colour, details=details), end="" if quiet else "\n")
+            print(
+                shown if quiet else report.terminal(result, colour=colour, details=details), end="" if quiet else "\n"
+            )
     if errors:
         kind = NotThere if all(isinstance(error, NotThere) for _, error in errors) else ProbeError
         raise kind("; ".join(str(error) for _, error in errors))

@@ -66,13 +66,19 @@ def _model(result: AuditResult) -> list[str]:
     if result.retention is None or result.certificate is None:
         return []
     kept, seal = result.retention, result.certificate
-    retained = "nothing to keep" if kept.retention != kept.retention else f"{kept.retention:.2f} [{kept.low:.2f}, {kept.high:.2f}]"
+    retained = (
+        "nothing to keep"
+        if kept.retention != kept.retention
+        else f"{kept.retention:.2f} [{kept.low:.2f}, {kept.high:.2f}]"
+    )
     lines = [
         f"model: accuracy {kept.intact.mean:.3f}, shuffled {kept.shuffled.mean:.3f} ({kept.shuffles} shuffles, {kept.n} prompts); "
         f"shuffle retention {retained} (0: all of it needs order, 1: none)"
     ]
     if seal.holds:
-        lines.append(f"permutation certificate: no answer moved under any shuffle; at most {seal.changed_at_most:.2%} of questions do (95 %)")
+        lines.append(
+            f"permutation certificate: no answer moved under any shuffle; at most {seal.changed_at_most:.2%} of questions do (95 %)"
+        )
     else:
         lines.append(f"permutation certificate: refused, {1 - seal.invariant:.1%} of the answers moved under a shuffle")
     return lines
@@ -98,7 +104,11 @@ def terminal(result: AuditResult, *, colour: bool = False, details: bool = False
             if f.counts == blind and (f.tokens != "raw" or details or f.verdict not in ("clean", "underpowered")):
                 lines.append(
                     f"  {_label(f):<24}{f.accuracy:>7.3f}   [{f.low:.3f}, {f.high:.3f}] {_p(f.p_holm):>8} {f.bits:>+7.2f}  {f.verdict}"
-                    + (f"; as shipped {f.shipped:.2f}" if f.shipped is not None and abs(f.shipped - f.accuracy) > 0.05 else "")
+                    + (
+                        f"; as shipped {f.shipped:.2f}"
+                        if f.shipped is not None and abs(f.shipped - f.accuracy) > 0.05
+                        else ""
+                    )
                 )
     for leak in result.leaks:
         if leak.shared:
@@ -106,14 +116,20 @@ def terminal(result: AuditResult, *, colour: bool = False, details: bool = False
                 f"  {'LEAK' if leak.leaked else 'shared'} {leak.relation}: {leak.shared:.0%} of the test side, "
                 f"{leak.flipped:.0%} with another answer; a lookup scores {leak.lookup.mean:.2f}"
             )
-    telling = [f for f in result.findings if f.counts and f.auditor in result.by[:1] and f.tokens == result.findings[0].tokens]
+    telling = [
+        f for f in result.findings if f.counts and f.auditor in result.by[:1] and f.tokens == result.findings[0].tokens
+    ]
     for f in telling:
         if f.weights:
-            lines.append(f"  tells most for {f.auditor}: " + ", ".join(f"{plain(name)} {w:+.1f}" for name, w in f.weights[:6]))
+            lines.append(
+                f"  tells most for {f.auditor}: " + ", ".join(f"{plain(name)} {w:+.1f}" for name, w in f.weights[:6])
+            )
         lines += [f"    e.g. {plain(example)}" for example in f.examples]
     strong = [token for token in result.tokens if token.p < 0.05][: 12 if details else 5]
     if strong:
-        lines.append("  single tokens (z): " + ", ".join(f"{plain(t.feature)} {t.right}/{t.n} ({t.z:+.1f})" for t in strong))
+        lines.append(
+            "  single tokens (z): " + ", ".join(f"{plain(t.feature)} {t.right}/{t.n} ({t.z:+.1f})" for t in strong)
+        )
     lines += [f"  {line}" for line in (_order(result), *_model(result)) if line]
     lines += [f"  note: {plain(note)}" for note in (*reading.notes, *result.notes)]
     return "\n".join(lines) + "\n"
@@ -121,18 +137,36 @@ def terminal(result: AuditResult, *, colour: bool = False, details: bool = False
 
 def markdown(results: Sequence[AuditResult]) -> str:
     """A section: a table of verdicts, then a table of auditors for each data set."""
-    lines = ["## Order-blind audit", "", "| data | verdict | questions | groups | chance | ceiling | why |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "## Order-blind audit",
+        "",
+        "| data | verdict | questions | groups | chance | ceiling | why |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for r in results:
         lines.append(
             f"| {escaped(r.reading.source)} | **{r.verdict}** | {len(r.reading.questions)} | {r.clusters} | {r.chance:.2f} "
             f"| {r.ceiling.accuracy:.3f} | {escaped(r.headline)} |"
         )
-    lines += ["", f"Margin {results[0].margin:g}, declared beforehand. Accuracy in grouped folds, 95 % cluster-bootstrap intervals, p by permutation, Holm-corrected." if results else ""]
+    lines += [
+        "",
+        f"Margin {results[0].margin:g}, declared beforehand. Accuracy in grouped folds, 95 % cluster-bootstrap intervals, p by permutation, Holm-corrected."
+        if results
+        else "",
+    ]
     for r in results:
         lines += ["", f"### {escaped(r.reading.source)}", ""]
-        lines += [f"- {escaped(r.reading.accounting())}; read as {escaped(r.reading.format)}", f"- {escaped(r.groups)}", f"- {escaped(_ceiling(r))}"]
+        lines += [
+            f"- {escaped(r.reading.accounting())}; read as {escaped(r.reading.format)}",
+            f"- {escaped(r.groups)}",
+            f"- {escaped(_ceiling(r))}",
+        ]
         lines += [f"- {escaped(line)}" for line in (_order(r), *_model(r), *r.reading.notes, *r.notes) if line]
-        lines += ["", "| auditor | counts | accuracy | 95 % interval | p (Holm) | pairs | bits | as shipped | verdict |", "|---|---|---|---|---|---|---|---|---|"]
+        lines += [
+            "",
+            "| auditor | counts | accuracy | 95 % interval | p (Holm) | pairs | bits | as shipped | verdict |",
+            "|---|---|---|---|---|---|---|---|---|",
+        ]
         for f in r.findings:
             lines.append(
                 f"| {escaped(_label(f))} | {'yes' if f.counts else 'no'} | {f.accuracy:.3f} | {f.low:.3f} – {f.high:.3f} "
@@ -193,7 +227,14 @@ def _bar(finding: Finding, margin: float) -> str:
 
 def _section(result: AuditResult) -> str:
     reading = result.reading
-    facts = [reading.accounting(), f"read as {reading.format}", result.groups, _ceiling(result), _order(result), *_model(result)]
+    facts = [
+        reading.accounting(),
+        f"read as {reading.format}",
+        result.groups,
+        _ceiling(result),
+        _order(result),
+        *_model(result),
+    ]
     facts += [*reading.notes, *result.notes, *(f"{reading.unit} {p.record}: {p.reason}" for p in reading.problems)]
     facts += [leak.reason for leak in result.leaks if leak.leaked]
     rows = "".join(

@@ -97,7 +97,14 @@ def _standard_input(
             raise ProbeError("standard input is empty")
         ledger.source = "standard input"
         try:
-            reading = read(path, format=format, mapping=mapping, encoding=encoding, strict=ledger.strict, max_questions=ledger.limit)
+            reading = read(
+                path,
+                format=format,
+                mapping=mapping,
+                encoding=encoding,
+                strict=ledger.strict,
+                max_questions=ledger.limit,
+            )
         except ProbeError as error:
             raise type(error)(str(error).replace(str(path), "standard input")) from None
     return replace(reading, source="standard input")
@@ -111,7 +118,9 @@ def _folder(
     parts = {f: SPLIT_NAMES.get(f.name.split(".")[0].lower(), "") for f in sorted(path.iterdir()) if f.is_file()}
     parts = {file: split for file, split in parts.items() if split}
     if not parts:
-        raise ProbeError(f"{path} is a folder without task.json or files named train.…, validation.…, test.…; name a file in it")
+        raise ProbeError(
+            f"{path} is a folder without task.json or files named train.…, validation.…, test.…; name a file in it"
+        )
     options = {"format": format, "mapping": mapping, "encoding": encoding, "strict": ledger.strict}
     readings = []
     for file, split in parts.items():
@@ -167,9 +176,8 @@ def sniff(start: bytes, suffix: str, encoding: str) -> str:
     if opening == "<":
         return "xml"
     if opening == "{":
-        following = [line.strip() for line in lines[1:2]]
-        whole = lines[0].strip().endswith("}")
-        return "jsonl" if (whole and (not following or following[0].startswith("{"))) or suffix == ".jsonl" else "json"
+        several = len(lines) > 1 and lines[0].strip().endswith("}") and lines[1].strip().startswith("{")
+        return "jsonl" if several or suffix in (".jsonl", ".ndjson") else "json"
     if opening == "[" and not plain._BRACKET.search(lines[0]):
         return "json"
     if opening == "[" and text.lstrip()[1:].lstrip()[:1] in {"{", "]", "["}:

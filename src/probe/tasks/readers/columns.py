@@ -188,7 +188,10 @@ def _gap(record: Record, columns: Mapping[str, str]) -> Draft:
         raise BadRecord("A-coref and B-coref are both TRUE")
     answer = flags.index("true") if "true" in flags else 2
     question = Question(
-        prompt=text_of(record, columns["text"]), options=(*options, "neither"), answer=answer, **_common(record, columns)
+        prompt=text_of(record, columns["text"]),
+        options=(*options, "neither"),
+        answer=answer,
+        **_common(record, columns),
     )
     return Draft(question=question, label=_Resolved(answer))
 
@@ -228,12 +231,21 @@ def _label(record: Record, columns: Mapping[str, str]) -> Draft:
     target = record.get(columns.get("target", ""))
     if isinstance(target, dict):
         texts += [str(target[key]) for key in ("span1_text", "span2_text") if target.get(key)]
-    label = record.get(first(columns, [name for name in LABEL if not isinstance(record.get(columns.get(name, "")), dict)]) or "")
-    return Draft(question=Question(prompt="\n".join(texts), options=(), answer=0, **_common(record, columns)), label=label)
+    label = record.get(
+        first(columns, [name for name in LABEL if not isinstance(record.get(columns.get(name, "")), dict)]) or ""
+    )
+    return Draft(
+        question=Question(prompt="\n".join(texts), options=(), answer=0, **_common(record, columns)), label=label
+    )
 
 
 SHAPES = (
-    Shape(name="probe rows", kind="cloze", draft=_own, matches=lambda c: {"tokens", "candidates", "answer", "positions"} <= set(c)),
+    Shape(
+        name="probe rows",
+        kind="cloze",
+        draft=_own,
+        matches=lambda c: {"tokens", "candidates", "answer", "positions"} <= set(c),
+    ),
     Shape(
         name="Winogender sentences", kind="cloze", draft=_winogender, matches=lambda c: {"sentid", "sentence"} <= set(c)
     ),
@@ -243,19 +255,17 @@ SHAPES = (
         draft=_winogender_template,
         matches=lambda c: {"occupation(0)", "other-participant(1)", "answer", "sentence"} <= set(c),
     ),
-    Shape(
-        name="GAP", kind="cloze", draft=_gap, matches=lambda c: {"text", "a", "b", "a-coref", "b-coref"} <= set(c)
-    ),
+    Shape(name="GAP", kind="cloze", draft=_gap, matches=lambda c: {"text", "a", "b", "a-coref", "b-coref"} <= set(c)),
     Shape(name="sentence pairs", kind="pair", draft=_pair, matches=lambda c: bool(first(c, GOOD) and first(c, BAD))),
     Shape(
         name="text with candidates",
         kind="cloze",
         draft=_cloze,
-        matches=lambda c: bool(
-            first(c, TEXT) and (option_columns(c) or first(c, OPTIONS)) and first(c, LABEL)
-        ),
+        matches=lambda c: bool(first(c, TEXT) and (option_columns(c) or first(c, OPTIONS)) and first(c, LABEL)),
     ),
-    Shape(name="text with a label", kind="label", draft=_label, matches=lambda c: bool(first(c, TEXT) and first(c, LABEL))),
+    Shape(
+        name="text with a label", kind="label", draft=_label, matches=lambda c: bool(first(c, TEXT) and first(c, LABEL))
+    ),
 )
 
 
@@ -278,7 +288,9 @@ def renamed(names: Iterable[str], mapping: Mapping[str, str], source: str) -> di
         if field_name not in FIELDS and not _NUMBERED.match(field_name):
             raise ProbeError(f"--map {field_name}={column}: no field {field_name!r}; {nearest(field_name, FIELDS)}")
         if column not in names:
-            raise ProbeError(f"--map {field_name}={column}: {source} has no column {column!r}; {nearest(column, names)}")
+            raise ProbeError(
+                f"--map {field_name}={column}: {source} has no column {column!r}; {nearest(column, names)}"
+            )
         for alias in families.get(field_name, ()):
             columns.pop(alias, None)
         columns.pop(column.lower(), None)
@@ -321,7 +333,7 @@ def read_table(records: Records, ledger: Ledger, format: str, mapping: Mapping[s
             ledger.malformed(number, f"the label is a {type(label).__name__}")
             continue
         labels[number] = label
-        seen.add(str(label).strip())
+        seen.add(_plain(label))
         if len(seen) > 1000 and shape.kind == "label":
             raise ProbeError(f"{ledger.source}: the label has more than 1,000 different values; is it a class?")
         ledger.add(replace(draft.question, record=number))
@@ -340,26 +352,35 @@ def _resolve(ledger: Ledger, shape: Shape, format: str, labels: Mapping[int, Any
         if len(classes) == 1:
             raise ProbeError(f"{ledger.source}: every row has the label {classes[0]!r}, so there is nothing to tell")
         index = {name: i for i, name in enumerate(classes)}
-        return _closed(ledger, format, "label", {r: index[str(label).strip()] for r, label in labels.items()}, classes)
+        return _closed(ledger, format, "label", {r: index[_plain(label)] for r, label in labels.items()}, classes)
     if shape.kind == "pair":
         return ledger.reading(format=format, kind="pair")
-    resolved = all(isinstance(label, _Resolved) for label in labels.values())
-    raw = set() if resolved else {label.rstrip(".") for label in seen}
     most = max((len(q.options) for q in ledger.questions), default=2)
-    base = 0
-    if raw and raw <= {str(i) for i in range(most + 1)}:
-        base = 0 if "0" in raw else 1
-        if base:
-            ledger.note("labels count from 1: none is 0")
+    resolved = all(isinstance(label, _Resolved) for label in labels.values())
+    numbers = set() if resolved else {label.rstrip(".") for label in seen} & {str(i) for i in range(most + 1)}
+    base = 1 if numbers and "0" not in numbers else 0
+    if base:
+        ledger.note("labels count from 1: none is 0")
     answers: dict[int, int] = {}
     bad: dict[int, str] = {}
     for question in ledger.questions:
         found = _index(labels[question.record], question.options, base)
         if found is None:
-            bad[question.record] = f"label {str(labels[question.record])[:40]!r} names none of the {len(question.options)} candidates"
+            bad[question.record] = (
+                f"label {str(labels[question.record])[:40]!r} names none of the {len(question.options)} candidates"
+            )
         else:
             answers[question.record] = found
     return _closed(ledger, format, "cloze", answers, (), bad)
+
+
+def _plain(label: Any) -> str:
+    """A label as text; spreadsheets turn 1 into 1.0.
+
+    >>> _plain(1.0), _plain(" B. ")
+    ('1', 'B.')
+    """
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label).strip()
 
 
 def _index(label: Any, options: tuple[str, ...], base: int) -> int | None:
@@ -367,9 +388,7 @@ def _index(label: Any, options: tuple[str, ...], base: int) -> int | None:
         return int(label)
     if isinstance(label, bool):
         return int(label) if len(options) == 2 else None
-    if isinstance(label, float) and label.is_integer():
-        label = int(label)
-    text = str(label).strip()
+    text = _plain(label)
     folded = [option.casefold() for option in options]
     if text.casefold() in folded:
         return folded.index(text.casefold())

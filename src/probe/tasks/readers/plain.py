@@ -39,7 +39,9 @@ def alternating(path: Path, encoding: str, ledger: Ledger, *, good_first: bool) 
     if waiting is not None:
         ledger.malformed(waiting[0], "the last line has no partner")
     which = "good" if good_first else "bad"
-    ledger.note(f"alternating lines: odd lines are taken as the {which} sentence (--format alternating-good-first or -bad-first)")
+    ledger.note(
+        f"alternating lines: odd lines are taken as the {which} sentence (--format alternating-good-first or -bad-first)"
+    )
     return ledger.reading(format=f"alternating lines, {which} first", kind="pair")
 
 
@@ -54,7 +56,11 @@ def blocks(path: Path, encoding: str, ledger: Ledger) -> Reading:
         complaint = next(filter(None, map(undecodable, block)), None)
         found = {2: "pair", 4: "cloze"}.get(len(block))
         if complaint or found is None or found != (kind or found):
-            ledger.malformed(number, complaint or f"a block of {len(block)} lines, expected {'2 or 4' if kind is None else 2 if kind == 'pair' else 4}")
+            ledger.malformed(
+                number,
+                complaint
+                or f"a block of {len(block)} lines, expected {'2 or 4' if kind is None else 2 if kind == 'pair' else 4}",
+            )
             continue
         if found == "pair":
             if block[0] == block[1]:
@@ -69,7 +75,11 @@ def blocks(path: Path, encoding: str, ledger: Ledger) -> Reading:
                 ledger.malformed(number, f"answer {block[3][:40]!r} is none of the candidates {block[2][:60]!r}")
                 continue
             question = Question(
-                prompt=block[0], options=candidates, answer=folded.index(answer), record=number, slots={"pronoun": block[1]}
+                prompt=block[0],
+                options=candidates,
+                answer=folded.index(answer),
+                record=number,
+                slots={"pronoun": block[1]},
             )
         kind = found
         ledger.add(question)
@@ -140,5 +150,7 @@ def winobias(path: Path, encoding: str, ledger: Ledger) -> Reading:
                 record=number,
             )
         )
-    ledger.note("the second candidate of a line is the other occupation in it; occupations are those in brackets anywhere in the file")
+    ledger.note(
+        "the second candidate of a line is the other occupation in it; occupations are those in brackets anywhere in the file"
+    )
     return ledger.reading(format="WinoBias", kind="cloze")

@@ -42,7 +42,9 @@ def prompts(records: Records, ledger: Ledger, format: str) -> Reading:
         if not isinstance(record.get("corrupted"), str) or record["corrupted"].strip() == record["clean"].strip():
             ledger.malformed(number, "corrupted: missing, or the same as clean")
         else:
-            ledger.add(Question(options=(record["clean"].strip(), record["corrupted"].strip()), answer=0, record=number))
+            ledger.add(
+                Question(options=(record["clean"].strip(), record["corrupted"].strip()), answer=0, record=number)
+            )
     ledger.note("no answer column: the clean prompt is taken as right, the corrupted one as wrong")
     return ledger.reading(format=f"{format}, clean and corrupted prompts", kind="pair")
 
@@ -64,7 +66,9 @@ def _ids(rows: list[tuple[int, Record]], ledger: Ledger, format: str) -> Reading
             continue
         options = tuple(sorted((pair[0], pair[1])))
         ledger.add(Question(prompt=prompt, options=options, answer=options.index(pair[0]), record=number))
-    ledger.note(f"{len(words)} token ids were matched to words by the prompts they stand with; check one: {_shown(words)}")
+    ledger.note(
+        f"{len(words)} token ids were matched to words by the prompts they stand with; check one: {_shown(words)}"
+    )
     return ledger.reading(format=f"{format}, clean and corrupted prompts with token ids", kind="cloze")
 
 

@@ -33,7 +33,7 @@ _REFUSED = (
 )
 PICKLE = (
     "a pickle, which runs code when it is opened, so it is never opened here; in a place where you trust it, convert it: "
-    'python -c "import pandas; pandas.read_pickle(\'FILE\').to_json(\'FILE.jsonl\', orient=\'records\', lines=True)"'
+    "python -c \"import pandas; pandas.read_pickle('FILE').to_json('FILE.jsonl', orient='records', lines=True)\""
 )
 
 

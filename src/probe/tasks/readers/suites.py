@@ -40,7 +40,9 @@ def suite(path: Path, value: Mapping[str, Any], ledger: Ledger, mapping: Mapping
     names = _condition_names(value)
     if mapping:
         if set(mapping) != {"good", "bad"}:
-            raise ProbeError(f"{path}: for a test suite give both --map good=CONDITION and --map bad=CONDITION; conditions: {', '.join(names)}")
+            raise ProbeError(
+                f"{path}: for a test suite give both --map good=CONDITION and --map bad=CONDITION; conditions: {', '.join(names)}"
+            )
         for name in mapping.values():
             if name not in names:
                 raise ProbeError(f"{path}: no condition {name!r}; {nearest(name, names)}")

@@ -45,7 +45,9 @@ class _Collector:
             self.field = None
 
     def refuse(self, *_: object) -> None:
-        raise ProbeError(f"{self.where}: declares an entity or a document type; these are never expanded or fetched; remove them")
+        raise ProbeError(
+            f"{self.where}: declares an entity or a document type; these are never expanded or fetched; remove them"
+        )
 
 
 def schemas(path: Path, encoding: str | None = None) -> list[dict[str, list[str]]]:
@@ -67,7 +69,9 @@ def schemas(path: Path, encoding: str | None = None) -> list[dict[str, list[str]
         with path.open("rb") as stream:
             parser.ParseFile(stream)
     except expat.ExpatError as error:
-        raise ProbeError(f"{path}, line {error.lineno}: not well-formed XML ({expat.ErrorString(error.code)})") from None
+        raise ProbeError(
+            f"{path}, line {error.lineno}: not well-formed XML ({expat.ErrorString(error.code)})"
+        ) from None
     except (LookupError, ValueError) as error:
         raise ProbeError(f"{path}: {error}; say the encoding with --encoding") from None
     return collector.schemas
@@ -86,7 +90,9 @@ def winograd_xml(path: Path, encoding: str | None, ledger: Ledger) -> Reading:
         elif len(answers) < 2 or not all(answers) or len({a.casefold() for a in answers}) < len(answers):
             ledger.malformed(number, f"answers {answers} are not two different texts")
         elif not re.fullmatch("[A-Z]", correct) or ord(correct) - ord("A") >= len(answers):
-            ledger.malformed(number, f"correctAnswer {correct[:20]!r} is none of A … {chr(ord('A') + len(answers) - 1)}")
+            ledger.malformed(
+                number, f"correctAnswer {correct[:20]!r} is none of A … {chr(ord('A') + len(answers) - 1)}"
+            )
         elif not (parts[0] or parts[2]):
             ledger.malformed(number, "no text")
         else:
