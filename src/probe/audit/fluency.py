@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from probe.audit.choice import Answers, from_margin, from_scores
+from probe.audit.choice import TIE, Answers, from_margin, from_scores
 from probe.audit.groups import Fold
 from probe.audit.material import Material, Tokens
 
@@ -73,14 +73,13 @@ def choose_by_score(material: Material, folds: Sequence[Fold], fit: Callable[[Se
     starts = np.searchsorted(owners, np.arange(n + 1))
     for train, test in folds:
         score = fit(train)
-        own = {int(i): np.array(score(int(i))) for i in (*train, *test)}
-        gain = sum(
-            float(own[int(i)][material.answers[i]] - own[int(i)].mean() > 0)
-            - float(own[int(i)][material.answers[i]] - own[int(i)].mean() < 0)
-            for i in train
-        )
+        own = {int(i): score(int(i)) for i in (*train, *test)}
+        gain = 0
+        for i in train:
+            likely = own[int(i)][material.answers[i]] - sum(own[int(i)]) / len(own[int(i)])
+            gain += (likely > TIE) - (likely < -TIE)
         for i in test:
-            scores[starts[i] : starts[i + 1]] = np.sign(gain) * own[int(i)]
+            scores[starts[i] : starts[i + 1]] = np.sign(gain) * np.array(own[int(i)])
     if material.two_way:
         pairs = scores.reshape(n, 2)
         rows = np.arange(n)

@@ -456,6 +456,9 @@ def _concluded(result: AuditResult, tokens: str) -> AuditResult:
             if leaks
             else f"{below[0].auditor} is far below chance, {below[0].accuracy:.2f} [{below[0].low:.2f}, {below[0].high:.2f}]"
         )
+    elif not blind:
+        verdict, by = verdicts.UNDERPOWERED, ()
+        headline = f"underpowered: all {len(result.reading.questions)} questions are related, so none can be held out"
     elif weak := [f for f in blind if f.verdict == verdicts.UNDERPOWERED]:
         verdict, by = verdicts.UNDERPOWERED, tuple(f.auditor for f in weak)
         headline = f"underpowered: n = {len(result.reading.questions)}, {weak[0].reason}"

@@ -132,7 +132,7 @@ def _folder(
 def pooled(readings: list[Reading]) -> Reading:
     """Several readings of one kind as one, for files that only mean something together (WinoBias pro and anti).
 
-    Pair ids stay apart between files; groups and texts do not.
+    Pair ids that are mere numbers start anew in each file, so they stay apart; named ones, groups and texts do not.
     """
     first = readings[0]
     if len({reading.kind for reading in readings}) > 1:
@@ -145,7 +145,7 @@ def pooled(readings: list[Reading]) -> Reading:
             answer = question.answer
             if reading.kind == "label":
                 answer = classes.index(reading.classes[answer])
-            pair_id = f"{i}:{question.pair_id}" if question.pair_id and len(readings) > 1 else question.pair_id
+            pair_id = f"{i}:{question.pair_id}" if question.pair_id.isdigit() else question.pair_id
             questions.append(replace(question, answer=answer, pair_id=pair_id, record=question.record + offset))
         offset += reading.records
     return replace(
