@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Sequence
 
-from probe.audit.run import AuditResult, Finding
+from probe.audit.result import AuditResult, Finding
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~$&])")
 _COLOURS = {"clean": "32", "cheatable": "31", "leaked": "35", "underpowered": "33"}
