@@ -3,8 +3,8 @@
     python benchmarks/audit_power.py [--sets 200] [--repeats 20] [--out FILE.json]
 
 False alarms: data sets in which nothing tells the answer, of four kinds and 200 to 1,000 questions; an alarm is a
-verdict `cheatable` or `leaked`. Power: sentence pairs in which one token belongs to the right sentence in a share q of the
-rows (and another to the wrong one), so that the best single token scores 1/2 + q/2.
+verdict `cheatable` or `leaked`. Power: sentence pairs in which one token belongs to the right sentence in a share q of
+the rows (and another to the wrong one), so that the best single token scores 1/2 + q/2.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def reading(kind: str, questions: list[Question], classes: tuple[str, ...] = ())
 
 
 def planted_pairs(n: int, q: float, rng: random.Random) -> Reading:
-    """Two sentences that differ in two random words; with probability q the right one also has `tell`, the other `tale`."""
+    """Two sentences that differ in two random words; with probability q the right one has `tell`, the other `tale`."""
     questions = []
     for _ in range(n):
         good = rng.choices(WORDS, k=8)

@@ -31,7 +31,8 @@ def made_up(folder: Path, n: int = 8) -> list[Path]:
             good = rng.choices(words, k=8)
             bad = good[:]
             bad[rng.randrange(8)] = rng.choice(words)
-            rows.append({"sentence_good": " ".join(good) + ".", "sentence_bad": " ".join(bad) + " x.", "pairID": str(i)})
+            texts = {"sentence_good": " ".join(good) + ".", "sentence_bad": " ".join(bad) + " x."}
+            rows.append(texts | {"pairID": str(i)})
         paths.append(folder / f"made-up-{k}.jsonl")
         paths[-1].write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return paths

@@ -16,7 +16,8 @@ SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 def make_reading(kind: str, questions: Sequence[Question], classes: tuple[str, ...] = (), **changes) -> Reading:
     n = len(questions)
     common = {"records": n, "used": n, "malformed": 0, "unlabelled": 0, "sampled_out": 0}
-    return Reading(source="test", format="test", kind=kind, questions=tuple(questions), classes=classes, **common | changes)
+    common |= {"source": "test", "format": "test"} | changes
+    return Reading(kind=kind, questions=tuple(questions), classes=classes, **common)
 
 
 @pytest.fixture

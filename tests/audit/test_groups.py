@@ -66,7 +66,8 @@ def test_templates_of_a_few_questions_each_are_a_relation(material_of):
 
 
 def test_shipped_fold(material_of):
-    questions = [Question(options=(f"a {i}", f"b {i}"), answer=0, split=s) for i, s in enumerate(["train", "held_out", "validation", "train"])]
+    sides = ["train", "held_out", "validation", "train"]
+    questions = [Question(options=(f"a {i}", f"b {i}"), answer=0, split=s) for i, s in enumerate(sides)]
     [(train, test)] = shipped_fold(material_of("pair", questions))
     assert train.tolist() == [0, 3] and test.tolist() == [1]
     assert shipped_fold(material_of("pair", [Question(options=("a", "b"), answer=0)])) == []
@@ -85,12 +86,13 @@ def test_mentions_and_order_of_options(reading_of):
     found = material(reading_of("cloze", questions), "normalised", normalised)
     assert found.mentions[0] == (4, 0)
     assert found.index_is_order  # always backwards: an index would tell the order
-    mixed = [questions[0], Question(prompt="the box hit the big trophy", options=("the box", "the big trophy"), answer=0)]
+    forward = Question(prompt="the box hit the big trophy", options=("the box", "the big trophy"), answer=0)
+    mixed = [questions[0], forward]
     assert not material(reading_of("cloze", mixed), "normalised", normalised).index_is_order
 
 
 def test_coins_of_twins_cancel(material_of):
-    """A guess depends on the bag alone, so two questions with one bag and opposite answers get one right between them."""
+    """A guess depends on the bag alone: of two questions with one bag and opposite answers it gets one right."""
     questions = []
     for i in range(50):
         a, b = f"a{i}", f"b{i}"

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -23,13 +24,12 @@ EVIL = '<eos>"><script>alert(1)</script>|`x`\x1b[2J'
 
 @pytest.fixture(scope="module")
 def evil():
-    from dataclasses import replace
-
     reading = read("winograd-easy")
     questions = tuple(
         Question(options=(f"{EVIL} right {i} {EVIL}", f"wrong {i} &amp; {EVIL}"), answer=0) for i in range(60)
     )
-    return audit(replace(reading, source=EVIL, format=EVIL, kind="pair", questions=questions, declared_split="", notes=(EVIL,)))
+    reading = replace(reading, source=EVIL, format=EVIL, kind="pair", declared_split="", notes=(EVIL,))
+    return audit(replace(reading, questions=questions))
 
 
 class Tags(HTMLParser):
@@ -39,7 +39,9 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.tags.add(tag)
-        assert not any(name.startswith("on") or name in ("src", "href") and not (value or "").startswith("#") for name, value in attrs)
+        for name, value in attrs:
+            assert not name.startswith("on")
+            assert name not in ("src", "href") or (value or "").startswith("#")
 
 
 def test_nothing_gets_through(evil):
@@ -87,7 +89,8 @@ def test_exit_codes(tmp_path, capsys):
         run("nothing-here.jsonl")
     bad = tmp_path / "bad.csv"
     bad.write_text("a,b\n1,2\n")
-    for options in ({}, {"margin": 0.9}, {"fail_on": ["cheat"]}, {"map": ["good"]}, {"tokens": "letters"}, {"tokenizer": str(bad)}):
+    wrong = ({"margin": 0.9}, {"fail_on": ["cheat"]}, {"map": ["good"]}, {"tokens": "letters"}, {"tokenizer": str(bad)})
+    for options in ({}, *wrong):
         with pytest.raises(ProbeError) as error:
             run(str(bad) if not options else "winograd-collocation", **options)
         assert error.value.exit_code == 2 and "\n" not in str(error.value)
@@ -124,8 +127,8 @@ def test_mapping_errors():
 
 def test_an_audit_never_imports_torch():
     code = (
-        "import sys; from probe.tasks.readers import read; from probe.audit import audit; from probe.report.audit import page;"
-        "page([audit(read('winograd-collocation'))]);"
+        "import sys; from probe.tasks.readers import read; from probe.audit import audit;"
+        "from probe.report.audit import page; page([audit(read('winograd-collocation'))]);"
         "assert not {'torch', 'transformer_lens', 'transformers'} & set(sys.modules)"
     )
     source = str(Path(__file__).parents[2] / "src")

@@ -36,7 +36,8 @@ def test_the_interval_covers_the_truth(size):
 
 def test_twins_that_cancel_leave_no_doubt_and_identical_answers_do():
     pairs = Clusters(index=np.arange(200) // 2)
-    assert cluster_bootstrap(np.tile([1.0, 0.0], 100), pairs) == Interval(mean=0.5, low=0.5, high=0.5, standard_error=0.0)
+    certain = Interval(mean=0.5, low=0.5, high=0.5, standard_error=0.0)
+    assert cluster_bootstrap(np.tile([1.0, 0.0], 100), pairs) == certain
     right = cluster_bootstrap(np.ones(200), pairs)
     assert (right.low, right.high) == pytest.approx(wilson(1.0, 100))
 

@@ -156,7 +156,11 @@ def test_choices_of_other_shapes(tmp_path):
         "question": "effect",
         "label": 0,
     }
-    gap = "ID\tText\tPronoun\tA\tA-coref\tB\tB-coref\n1\tAnn met Bo and she left\tshe\tAnn\tTRUE\tBo\tFALSE\n2\tAnn met Bo and it rained\tit\tAnn\tFALSE\tBo\tFALSE\n"
+    gap = (
+        "ID\tText\tPronoun\tA\tA-coref\tB\tB-coref\n"
+        "1\tAnn met Bo and she left\tshe\tAnn\tTRUE\tBo\tFALSE\n"
+        "2\tAnn met Bo and it rained\tit\tAnn\tFALSE\tBo\tFALSE\n"
+    )
     assert read(written(tmp_path, "arc.jsonl", json.dumps(arc))).questions[0].right == "dog"
     assert (
         read(written(tmp_path, "copa.jsonl", json.dumps(copa) + "\n" + json.dumps(copa | {"label": 1})))
@@ -266,7 +270,8 @@ def test_never_unpickled(tmp_path):
 
 
 SCHEMA = """<schema><text><txt1>The {a} beat the cat because</txt1><pron> it </pron><txt2> was \u00e9.</txt2></text>
-<answers><answer> The {a} </answer><answer>the\u00a0cat</answer></answers><correctAnswer> {right} </correctAnswer></schema>"""
+<answers><answer> The {a} </answer><answer>the\u00a0cat</answer></answers>
+<correctAnswer> {right} </correctAnswer></schema>"""
 
 
 def test_xml(tmp_path):

@@ -8,7 +8,7 @@ The learner is scikit-learn's; L2 with C = 1 throughout, chosen beforehand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +21,11 @@ from sklearn.naive_bayes import MultinomialNB
 from probe.audit.groups import Fold
 from probe.audit.material import Material
 
-Features = Mapping[str, float]
+Features = dict[str, float]
 FeatureMap = Callable[[Material, int], Sequence[Features]]
 """(material, question) -> the features of each option; of the text alone where the question is a label."""
+Rows = Any
+"""A scipy.sparse.csr_matrix; its type stubs know no indexing."""
 TIE = 1e-9
 MANY = 10
 """Beyond this many classes naive Bayes stands in for logistic regression, a hundred times faster."""
@@ -54,15 +56,15 @@ def nothing(n: int) -> Answers:
 class Design:
     """Features as one sparse matrix, a column a name."""
 
-    rows: sparse.csr_matrix
+    rows: Rows
     names: list[str]
 
 
 def differences(material: Material, features: FeatureMap, *, at_least: int = 2, keep: bool = True) -> Design:
     """One row a question: features of the right option minus those of the wrong one. Rare features are dropped.
 
-    A feature in fewer than `at_least` rows can't be learned in one fold and used in another. `keep` remembers the matrix
-    for the next auditor with the same map.
+    A feature in fewer than `at_least` rows can't be learned in one fold and used in another. `keep` remembers the
+    matrix for the next auditor with the same map.
     """
     whole = material.designs.get(features)
     if whole is None:
@@ -100,7 +102,7 @@ def _differences(material: Material, features: FeatureMap) -> Design:
     return Design(rows=sparse.csr_matrix(entries, shape=shape), names=list(index) or [ALWAYS])
 
 
-def _pruned(matrix: sparse.csr_matrix, names: list[str], at_least: int) -> Design:
+def _pruned(matrix: Rows, names: list[str], at_least: int) -> Design:
     counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
     keep = np.flatnonzero(counts >= at_least)
     return Design(rows=sparse.csr_matrix(matrix[:, keep]), names=[names[j] for j in keep])
@@ -115,16 +117,19 @@ def choose(material: Material, folds: Sequence[Fold], features: FeatureMap) -> A
     return choose_many(material, folds, features)
 
 
-def fit_two(rows: sparse.csr_matrix, seed: int = 0) -> NDArray[np.float64]:
-    """Weights of the conditional logit on right-minus-wrong rows; half of the rows are negated, or there is one class."""
+def fit_two(rows: Rows, seed: int = 0) -> NDArray[np.float64]:
+    """Weights of the conditional logit on right-minus-wrong rows.
+
+    Half of the rows are negated, because scikit-learn wants two classes; without an intercept nothing else changes.
+    """
     n = rows.shape[0]
     if n < 2 or rows.shape[1] == 0 or rows.nnz == 0:
         return np.zeros(rows.shape[1])
     sign = np.ones(n)
     sign[np.random.default_rng(seed).permutation(n)[: n // 2]] = -1.0
     flipped = sparse.csr_matrix(rows.multiply(sign[:, None]))
-    model = LogisticRegression(C=1.0, solver="liblinear", fit_intercept=False, max_iter=200, tol=1e-4)
-    return model.fit(flipped, sign).coef_[0]
+    model: Any = LogisticRegression(C=1.0, solver="liblinear", fit_intercept=False, max_iter=200, tol=1e-4)
+    return np.asarray(model.fit(flipped, sign).coef_)[0]
 
 
 def _choose_two(material: Material, folds: Sequence[Fold], design: Design) -> Answers:
@@ -144,7 +149,7 @@ def from_margin(margin: NDArray[np.float64], weights: tuple[tuple[str, float], .
 
 def heaviest(names: Sequence[str], weights: NDArray[np.float64], n: int = 8) -> tuple[tuple[str, float], ...]:
     """The features that weigh most, for or against."""
-    order = np.argsort(-np.abs(weights), kind="stable")[:n]
+    order = [int(j) for j in np.argsort(-np.abs(weights), kind="stable")[:n]]
     return tuple((names[j], float(weights[j])) for j in order if abs(weights[j]) > 1e-6)
 
 
@@ -169,10 +174,8 @@ def _choose_class(material: Material, folds: Sequence[Fold], features: FeatureMa
     return Answers(credit=credit, probability=probability, margin=margin)
 
 
-def _class_scores(
-    rows: sparse.csr_matrix, answers: NDArray[np.int64], test: sparse.csr_matrix, classes: int
-) -> NDArray[np.float64]:
-    """log P(class), one class unseen in training sharing what add-one smoothing leaves."""
+def _class_scores(rows: Rows, answers: NDArray[np.int64], test: Rows, classes: int) -> NDArray[np.float64]:
+    """Log P(class); a class unseen in training keeps what add-one smoothing would leave it."""
     floor = np.log(1 / (len(answers) + classes))
     scores = np.full((test.shape[0], classes), floor)
     seen = np.unique(answers)
@@ -210,7 +213,7 @@ def choose_many(material: Material, folds: Sequence[Fold], features: FeatureMap)
             scores[outside] = 0.0
             continue
         model = LogisticRegression(C=1.0, solver="liblinear", max_iter=200)
-        scores[outside] = design.rows[outside] @ model.fit(design.rows[inside], rights[inside]).coef_[0]
+        scores[outside] = design.rows[outside] @ np.asarray(model.fit(design.rows[inside], rights[inside]).coef_)[0]
     return from_scores(len(material), owners, rights, scores)
 
 

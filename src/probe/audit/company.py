@@ -14,18 +14,21 @@ from scipy import sparse
 
 from probe.audit.choice import Answers, Features, differences, fit_two, from_margin, heaviest, nothing
 from probe.audit.fluency import Score, choose_by_score
-from probe.audit.groups import Fold, folds_of
+from probe.audit.groups import Fold, Indices, folds_of
 from probe.audit.material import NO_ROLE, Material
+
+CLEAR = 0.1
+"""How far apart two names must be in a ranking, in logits, for a guess."""
 
 
 def collocation(material: Material, folds: Sequence[Fold]) -> Answers:
     """The candidate that keeps company with the sentence's other words, counted without looking at any label.
 
-    Score of a candidate: Σ over the words w of the prompt of log (n(c, w) + 1)·N / (n(c)·n(w) + 1), the pointwise mutual
-    information over prompts (Church and Hanks 1990). Only whether company means right is learned.
+    Score of a candidate: Σ over the words w of the prompt of log (n(c, w) + 1)·N / (n(c)·n(w) + 1), the pointwise
+    mutual information over prompts (Church and Hanks 1990). Only whether company means right is learned.
     """
 
-    def fit(train: Sequence[int]) -> Score:
+    def fit(train: Indices) -> Score:
         together: Counter[tuple[str, str]] = Counter()
         alone: Counter[str] = Counter()
         names: Counter[str] = Counter()
@@ -87,7 +90,7 @@ def agreement(material: Material, folds: Sequence[Fold]) -> Answers:
     if not material.two_way or len(kinds) < 4:
         return nothing(len(material))
     n = min(len(kinds), 8)
-    # Neighbours in reading order of their endings go to different folds, so that an ending's words do not leave together.
+    # Words with one ending are neighbours when sorted from the end; they go to different folds, never all at once.
     rank = {word: k % n for k, word in enumerate(sorted(kinds, key=lambda w: w[::-1]))}
     side = np.array([rank[word] if word else -1 for word in words])
     margin = np.full(len(material), np.nan)
@@ -145,31 +148,25 @@ def fixed_order(material: Material, folds: Sequence[Fold]) -> Answers:
         mixed = {name for name, ranks in seen.items() if len(ranks) == 2}
         first = _ranking(material, train, places)
 
-        def features(m: Material, i: int, known: bool, mixed: set[str] = mixed, first=first) -> list[Features]:
-            names = [" ".join(option) for option in m.options[i]]
-            if known:
-                order = places[i]
-                if order is None:
-                    return [{}, {}]
-                ahead = order[0] < order[1]
-            else:
-                gap = first.get(names[0], 0.0) - first.get(names[1], 0.0)
-                if abs(gap) < 0.1 or not mixed & set(names) or not all(name in seen for name in names):
-                    return [{}, {}]
-                ahead = gap > 0
-            labels = ("first", "second") if ahead else ("second", "first")
-            context = set(m.prompts[i])
-            return [{f"{label} × {word}": 1.0 for word in context} for label in labels]
+        ahead: dict[int, bool] = {int(i): m[0] < m[1] for i in train if (m := places[i])}
+        for i in test:
+            names = [" ".join(option) for option in material.options[i]]
+            gap = first.get(names[0], 0.0) - first.get(names[1], 0.0)
+            if abs(gap) >= CLEAR and mixed & set(names) and set(names) <= set(seen):
+                ahead[int(i)] = gap > 0
 
-        learned = set(int(i) for i in train)
-        design = differences(
-            material, lambda m, i, learned=learned, features=features: features(m, i, i in learned), keep=False
-        )
+        def features(m: Material, i: int, ahead: dict[int, bool] = ahead) -> list[Features]:
+            if i not in ahead:
+                return [{}, {}]
+            labels = ("first", "second") if ahead[i] else ("second", "first")
+            return [{f"{label} × {word}": 1.0 for word in set(m.prompts[i])} for label in labels]
+
+        design = differences(material, features, keep=False)
         margin[test] = design.rows[test] @ fit_two(sparse.csr_matrix(design.rows[train]))
     return from_margin(margin)
 
 
-def _ranking(material: Material, train: Sequence[int], places: Sequence[tuple[int, ...] | None]) -> dict[str, float]:
+def _ranking(material: Material, train: Indices, places: Sequence[tuple[int, ...] | None]) -> dict[str, float]:
     """Name -> strength: the higher of two is expected first."""
     names = sorted({" ".join(option) for i in train for option in material.options[i]})
     index = {name: j for j, name in enumerate(names)}

@@ -75,6 +75,7 @@ def _notes(result: AuditResult) -> list[str]:
     if aware:
         best = max(aware, key=lambda f: f.accuracy)
         notes.append(
-            f"of order, {best.auditor} ({best.what}) suffices for {best.accuracy:.2f}: needing order is not needing binding"
+            f"of order, {best.auditor} ({best.what}) suffices for {best.accuracy:.2f}: "
+            "needing order is not needing binding"
         )
     return notes

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from probe.audit.choice import TIE, Answers, from_margin, from_scores
-from probe.audit.groups import Fold
+from probe.audit.groups import Fold, Indices
 from probe.audit.material import Material, Tokens
 
 Score = Callable[[int], list[float]]
@@ -23,7 +23,7 @@ ALPHA = 0.1
 def unigram(material: Material, folds: Sequence[Fold]) -> Answers:
     """Log-probability of the option under a unigram model, a token; blind to order."""
 
-    def fit(train: Sequence[int]) -> Score:
+    def fit(train: Indices) -> Score:
         counts = Counter(word for i in train for text in _texts(material, i) for word in text)
         total, size = sum(counts.values()), len(counts) + 1
         log = {word: math.log((n + ALPHA) / (total + ALPHA * size)) for word, n in counts.items()}
@@ -36,7 +36,7 @@ def unigram(material: Material, folds: Sequence[Fold]) -> Answers:
 def bigram(material: Material, folds: Sequence[Fold]) -> Answers:
     """Log-probability of the option (after the prompt, if there is one) under a bigram model; order-aware."""
 
-    def fit(train: Sequence[int]) -> Score:
+    def fit(train: Indices) -> Score:
         after: dict[str, Counter[str]] = {}
         vocabulary: set[str] = set()
         for i in train:
@@ -64,7 +64,7 @@ def _texts(material: Material, i: int) -> list[Tokens]:
     return list(material.options[i]) if material.kind == "pair" else [material.prompts[i]]
 
 
-def choose_by_score(material: Material, folds: Sequence[Fold], fit: Callable[[Sequence[int]], Score]) -> Answers:
+def choose_by_score(material: Material, folds: Sequence[Fold], fit: Callable[[Indices], Score]) -> Answers:
     """Answer by one score; its direction is what was right more often on the training side."""
     n = len(material)
     owners = np.repeat(np.arange(n), [len(o) for o in material.options])

@@ -18,7 +18,8 @@ from probe.audit.material import NO_ROLE, Material, Tokens
 
 FOLDS = 5
 MIN_GROUPS = 20
-Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
+Indices = NDArray[np.int64]
+Fold = tuple[Indices, Indices]
 """Indices to train on, indices to test on."""
 
 
@@ -162,7 +163,7 @@ def random_folds(n: int, *, folds: int = FOLDS, seed: int = 0) -> list[Fold]:
 
 
 def shipped_fold(material: Material) -> list[Fold]:
-    """Train on train, test on held_out (on validation where there is no other), as the file is split; [] without split."""
+    """Train on train, test on held_out (or else on validation), as the file is split; [] without a split."""
     sides: dict[str, list[int]] = defaultdict(list)
     for i, question in enumerate(material.questions):
         sides[question.split].append(i)
@@ -176,7 +177,9 @@ def describe(groups: Groups, n: int) -> str:
     """One line on what was kept together."""
     text = f"{n} questions in {groups.count} groups"
     text += f" (kept together by {_and(groups.used)})" if groups.used else " (no two are related)"
-    return text + (f"; {_and(groups.left_out)} would join nearly everything, so not used" if groups.left_out else "")
+    if groups.left_out:
+        text += f"; {_and(groups.left_out)} would join nearly everything, so not used"
+    return text
 
 
 def _and(names: Iterable[str]) -> str:

@@ -38,7 +38,7 @@ def _grams(tokens: tuple[str, ...]) -> Features:
 
 
 def places(material: Material, i: int) -> list[Features]:
-    """Position-unigrams: each token with its place; for a candidate the place of its mention, alone and with its name."""
+    """Position-unigrams: each token with its place; for a candidate where it is mentioned, alone and with its name."""
     if material.kind != "cloze":
         return placed_tokens(material, i)
     return [
@@ -48,7 +48,7 @@ def places(material: Material, i: int) -> list[Features]:
 
 
 def mention_and_word(material: Material, i: int) -> list[Features]:
-    """Order of mention with each word of the prompt: "tired" speaks of the noun mentioned first. Solves winograd-hard."""
+    """Order of mention with each word of the prompt: "tired" speaks of the first noun. Solves winograd-hard."""
     mentions = material.mentions[i]
     ranks = {m: rank for rank, m in enumerate(sorted(m for m in mentions if m != NO_ROLE))}
     names = [f"mention {ranks[m] + 1}" if m != NO_ROLE else "not mentioned" for m in mentions]

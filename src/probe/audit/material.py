@@ -72,8 +72,8 @@ class Material:
     index_is_order: bool
     """The order of the options is the order of mention, so that an option's index would smuggle in word order."""
     coins: NDArray[np.float64]
-    """Uniform in 0 … 1, one a question: how its ties are broken. With two options, 1 where the guess is right, 0 where it
-    is wrong, 1/2 where the options have the same words, and no guess could tell them apart."""
+    """Uniform in 0 … 1, one a question: how its ties are broken. With two options, 1 where the guess is right, 0 where
+    it is wrong, 1/2 where the options have the same words, and no guess could tell them apart."""
     designs: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Feature matrices made so far, by feature map: several auditors use the same ones."""
 
@@ -96,7 +96,7 @@ class Material:
 
 
 def material(reading: Reading, tokens: str, tokenizer: Tokenizer) -> Material:
-    """Tokenise a reading. Chance is the mean of 1/k over questions with k options, or the share of the largest class."""
+    """Tokenise a reading. Chance is the mean of 1/k over questions with k options, or the largest class's share."""
     cut = lru_cache(maxsize=None)(lambda text: tuple(tokenizer(text)))
     questions = reading.questions
     prompts = tuple(cut(q.prompt) for q in questions)
@@ -129,7 +129,7 @@ def material(reading: Reading, tokens: str, tokenizer: Tokenizer) -> Material:
 def _coins(
     kind: str, prompts: Sequence[Tokens], options: Sequence[Sequence[Tokens]], answers: NDArray[np.int64], two_way: bool
 ) -> NDArray[np.float64]:
-    """A guess for each question out of what an order-blind reader sees, so that twins with one bag are guessed alike."""
+    """A guess for each question out of what an order-blind reader sees: twins with one bag are guessed alike."""
     found = np.empty(len(answers))
     for i, answer in enumerate(answers):
         context = " ".join(sorted(prompts[i]))

@@ -49,7 +49,7 @@ def codelength(material: Material, features, groups: Groups, *, seed: int = 0) -
 
 
 def sequence(material: Material, i: int) -> list[Features]:
-    """Bag, n-grams, places and order of mention together: a linear reader of the sequence, a lower bound on what it holds."""
+    """Bag, n-grams, places, order of mention together: a linear reader; what the sequence holds at least."""
     parts = [bags.words(material, i), local_order.ngrams(material, i), local_order.places(material, i)]
     if material.kind == "cloze":
         parts.append(local_order.mention_and_word(material, i))

@@ -27,8 +27,8 @@ AnswerFunction = Callable[[list[Prompt]], Sequence[Answer]]
 class Retention:
     """How much of a model's accuracy survives a shuffle.
 
-    `retention` is (shuffled − chance) / (intact − chance), clipped to 0 … 1: 1 for a model blind to order, 0 for one that
-    falls to chance; NaN where the intact accuracy is not above chance, because nothing could be kept.
+    `retention` is (shuffled − chance) / (intact − chance), clipped to 0 … 1: 1 for a model blind to order, 0 for one
+    that falls to chance; NaN where the intact accuracy is not above chance, because nothing could be kept.
     """
 
     intact: Interval
@@ -64,9 +64,10 @@ class Certificate:
 def shuffled(tokens: Sequence[str], generator: random.Random, *, keep_last: int = 1, tries: int = 200) -> Prompt | None:
     """The tokens in another order, none but equal ones at its place; the last `keep_last` stay. None if impossible.
 
-    A permutation with fixed points is rejected: a prompt in which most words stay is not shuffled, and a short one would
-    keep its decisive words one time in a few. The last token stays because a model answers *at* it; moving it asks
-    another question. Words that fill half of the places or more can't all move; then the best of the tries is taken.
+    A permutation with fixed points is rejected: a prompt in which most words stay is not shuffled, and a short one
+    would keep its decisive words one time in a few. The last token stays because a model answers *at* it; moving it
+    asks another question. Words that fill half of the places or more can't all move; then the best of the tries is
+    taken.
 
     >>> shuffled(["a", "b", "c", "d"], random.Random(0))[-1]
     'd'

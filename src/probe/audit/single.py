@@ -25,7 +25,7 @@ from probe.audit.choice import (
     from_margin,
     nothing,
 )
-from probe.audit.groups import Fold
+from probe.audit.groups import Fold, Indices
 from probe.audit.material import NO_ROLE, Material
 from probe.audit.statistics import holm
 
@@ -59,7 +59,7 @@ def counting(material: Material, i: int) -> list[Features]:
 
 
 def copying(material: Material, folds: Sequence[Fold]) -> Answers:
-    """The label stands in the text, as a word, or at the start or end of one (52 in 1352): greater-than needs no more."""
+    """The label stands in the text, as a word, or at an end of one (52 in 1352): greater-than needs no more."""
     names = [name.lower() for name in material.classes]
     known = set(names)
 
@@ -90,10 +90,10 @@ def length(material: Material, i: int) -> list[Features]:
 
 
 def frequency(material: Material, folds: Sequence[Fold]) -> Answers:
-    """How frequent the candidate's words are in the training prompts; the direction is learned, the counts see no label."""
+    """How frequent the candidate's words are in the training prompts; only the direction is learned from labels."""
     from probe.audit.fluency import choose_by_score
 
-    def score(train: Sequence[int]):
+    def score(train: Indices):
         counts = Counter(word for i in train for word in material.prompts[i])
         total = sum(counts.values()) + 1
 

@@ -37,7 +37,7 @@ class Clusters:
 
     def sums(self, values: Array) -> Array:
         """Sum of a value over each cluster. NaN (not scored) adds nothing."""
-        return np.bincount(self.index, weights=np.nan_to_num(values), minlength=self.count)
+        return np.bincount(self.index, weights=np.nan_to_num(values), minlength=self.count).astype(float)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +71,9 @@ def cluster_bootstraps(
 ) -> list[Interval]:
     """Means and 95 % intervals, clusters drawn with replacement (ratio of sums, so unequal clusters are weighed right).
 
-    Percentile intervals, widened by t/z and √(G/(G−1)) for few clusters G (Cameron, Gelbach and Miller 2008 show how far
-    plain resampling undercovers there). Where every answer is right (or wrong), Wilson's interval for G trials stands
-    in, because a resample of identical values knows no doubt.
+    Percentile intervals, widened by t/z and √(G/(G−1)) for few clusters G (Cameron, Gelbach and Miller 2008 show
+    how far plain resampling undercovers there). Where every answer is right (or wrong), Wilson's interval for G trials
+    stands in, because a resample of identical values knows no doubt.
 
     `coins` are the same values with each tie broken by a coin. The mean is that of the values, where a tie earns 1/k;
     the width is that of the coins: an auditor that can only guess has shown nothing, however steady its 1/k.

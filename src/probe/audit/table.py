@@ -25,7 +25,7 @@ class Auditor:
     answer: Callable[[Material, Sequence[Fold]], Answers]
     kinds: tuple[str, ...] = ("pair", "cloze", "label")
     counts: bool = True
-    """Whether it counts in the verdict: order-blind, or a fixed place. Others see order, and say how little suffices."""
+    """Whether it counts in the verdict: order-blind, or a fixed place. The others say how little order suffices."""
     family: str = ""
     """Which of EVIDENCE's eight it belongs to."""
 

@@ -1,4 +1,4 @@
-"""From numbers to a word: clean, cheatable, leaked, underpowered; the margin is declared before anything is computed."""
+"""From numbers to a word: clean, cheatable, leaked, underpowered. The margin is declared before anything is counted."""
 
 from __future__ import annotations
 

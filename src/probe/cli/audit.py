@@ -71,7 +71,7 @@ def audit(
     if errors and not results:
         first = errors[0][1]
         if len(errors) > 1:
-            for source, error in errors[1:]:
+            for _, error in errors[1:]:
                 print(f"error: {error}", file=sys.stderr)
         raise first
     if markdown:

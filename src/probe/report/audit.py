@@ -13,19 +13,19 @@ _COLOURS = {"clean": "32", "cheatable": "31", "leaked": "35", "underpowered": "3
 
 
 def plain(text: str) -> str:
-    """Text for a terminal: control characters, which could move the cursor or hide a line, become �.
+    r"""Text for a terminal: control characters, which could move the cursor or hide a line, become �.
 
-    >>> plain("a\\x1b[2Jb")
+    >>> plain("a\x1b[2Jb")
     'a�[2Jb'
     """
     return "".join(character if character.isprintable() else "�" for character in text)
 
 
 def escaped(text: str) -> str:
-    """Text for a Markdown table: every mark that Markdown or HTML reads is escaped, one line.
+    r"""Text for a Markdown table: every mark that Markdown or HTML reads is escaped, one line.
 
     >>> escaped("a|b <eos>")
-    'a\\\\|b &lt;eos&gt;'
+    'a\\|b &lt;eos&gt;'
     """
     one_line = " ".join(plain(text.replace("\n", " ")).split())
     return _MARKDOWN.sub(lambda m: {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(m[1], "\\" + m[1]), one_line)
@@ -72,12 +72,14 @@ def _model(result: AuditResult) -> list[str]:
         else f"{kept.retention:.2f} [{kept.low:.2f}, {kept.high:.2f}]"
     )
     lines = [
-        f"model: accuracy {kept.intact.mean:.3f}, shuffled {kept.shuffled.mean:.3f} ({kept.shuffles} shuffles, {kept.n} prompts); "
+        f"model: accuracy {kept.intact.mean:.3f}, shuffled {kept.shuffled.mean:.3f} "
+        f"({kept.shuffles} shuffles, {kept.n} prompts); "
         f"shuffle retention {retained} (0: all of it needs order, 1: none)"
     ]
     if seal.holds:
         lines.append(
-            f"permutation certificate: no answer moved under any shuffle; at most {seal.changed_at_most:.2%} of questions do (95 %)"
+            "permutation certificate: no answer moved under any shuffle; "
+            f"at most {seal.changed_at_most:.2%} of questions do (95 %)"
         )
     else:
         lines.append(f"permutation certificate: refused, {1 - seal.invariant:.1%} of the answers moved under a shuffle")
@@ -103,7 +105,8 @@ def terminal(result: AuditResult, *, colour: bool = False, details: bool = False
         for f in result.findings:
             if f.counts == blind and (f.tokens != "raw" or details or f.verdict not in ("clean", "underpowered")):
                 lines.append(
-                    f"  {_label(f):<24}{f.accuracy:>7.3f}   [{f.low:.3f}, {f.high:.3f}] {_p(f.p_holm):>8} {f.bits:>+7.2f}  {f.verdict}"
+                    f"  {_label(f):<24}{f.accuracy:>7.3f}   [{f.low:.3f}, {f.high:.3f}] {_p(f.p_holm):>8}"
+                    f" {f.bits:>+7.2f}  {f.verdict}"
                     + (
                         f"; as shipped {f.shipped:.2f}"
                         if f.shipped is not None and abs(f.shipped - f.accuracy) > 0.05
@@ -145,12 +148,13 @@ def markdown(results: Sequence[AuditResult]) -> str:
     ]
     for r in results:
         lines.append(
-            f"| {escaped(r.reading.source)} | **{r.verdict}** | {len(r.reading.questions)} | {r.clusters} | {r.chance:.2f} "
-            f"| {r.ceiling.accuracy:.3f} | {escaped(r.headline)} |"
+            f"| {escaped(r.reading.source)} | **{r.verdict}** | {len(r.reading.questions)} | {r.clusters} "
+            f"| {r.chance:.2f} | {r.ceiling.accuracy:.3f} | {escaped(r.headline)} |"
         )
     lines += [
         "",
-        f"Margin {results[0].margin:g}, declared beforehand. Accuracy in grouped folds, 95 % cluster-bootstrap intervals, p by permutation, Holm-corrected."
+        f"Margin {results[0].margin:g}, declared beforehand. Accuracy in grouped folds, 95 % cluster-bootstrap "
+        "intervals, p by permutation, Holm-corrected."
         if results
         else "",
     ]
@@ -169,8 +173,9 @@ def markdown(results: Sequence[AuditResult]) -> str:
         ]
         for f in r.findings:
             lines.append(
-                f"| {escaped(_label(f))} | {'yes' if f.counts else 'no'} | {f.accuracy:.3f} | {f.low:.3f} – {f.high:.3f} "
-                f"| {escaped(_p(f.p_holm))} | {_share(f.pair_accuracy)} | {f.bits:+.2f} | {_share(f.shipped)} | {f.verdict} |"
+                f"| {escaped(_label(f))} | {'yes' if f.counts else 'no'} | {f.accuracy:.3f} "
+                f"| {f.low:.3f} – {f.high:.3f} | {escaped(_p(f.p_holm))} | {_share(f.pair_accuracy)} "
+                f"| {f.bits:+.2f} | {_share(f.shipped)} | {f.verdict} |"
             )
     return "\n".join(lines) + "\n"
 
@@ -219,10 +224,22 @@ def _bar(finding: Finding, margin: float) -> str:
     return (
         f'<svg width="150" height="12" role="img" aria-label="{title}"><title>{title}</title>'
         f'<rect x="{x(finding.chance)}" y="0" width="{x(margin)}" height="12" fill="#8883"/>'
-        f'<line x1="{x(finding.chance)}" x2="{x(finding.chance)}" y1="0" y2="12" stroke="currentColor" stroke-opacity=".5"/>'
+        f'<line x1="{x(finding.chance)}" x2="{x(finding.chance)}" y1="0" y2="12" stroke="#888"/>'
         f'<line x1="{x(finding.low)}" x2="{x(finding.high)}" y1="6" y2="6" stroke="#2b6cb0" stroke-width="3"/>'
         f'<circle cx="{x(finding.accuracy)}" cy="6" r="3" fill="#2b6cb0"/></svg>'
     )
+
+
+def _numbers(f: Finding) -> str:
+    cells = (
+        f"{f.accuracy:.3f}",
+        f"{f.low:.3f} – {f.high:.3f}",
+        _p(f.p_holm),
+        _share(f.pair_accuracy),
+        f"{f.bits:+.2f}",
+        _share(f.shipped),
+    )
+    return "".join(f'<td class="n">{_h(cell)}</td>' for cell in cells)
 
 
 def _section(result: AuditResult) -> str:
@@ -238,9 +255,8 @@ def _section(result: AuditResult) -> str:
     facts += [*reading.notes, *result.notes, *(f"{reading.unit} {p.record}: {p.reason}" for p in reading.problems)]
     facts += [leak.reason for leak in result.leaks if leak.leaked]
     rows = "".join(
-        f'<tr class="{"" if f.counts else "aware"}"><td title="{_h(f.what)}">{_h(_label(f))}</td><td>{_bar(f, result.margin)}</td>'
-        f'<td class="n">{f.accuracy:.3f}</td><td class="n">{f.low:.3f} – {f.high:.3f}</td><td class="n">{_h(_p(f.p_holm))}</td>'
-        f'<td class="n">{_share(f.pair_accuracy)}</td><td class="n">{f.bits:+.2f}</td><td class="n">{_share(f.shipped)}</td>'
+        f'<tr class="{"" if f.counts else "aware"}"><td title="{_h(f.what)}">{_h(_label(f))}</td>'
+        f"<td>{_bar(f, result.margin)}</td>{_numbers(f)}"
         f'<td class="{f.verdict}">{f.verdict}</td><td><small>{_h(f.reason)}</small></td></tr>'
         for f in result.findings
     )

@@ -18,8 +18,9 @@ from typing import BinaryIO
 
 from probe.errors import ProbeError, nearest
 from probe.tasks.readers import own, plain, prompts, suites, tables, winograd_xml
-from probe.tasks.readers.columns import read_table, renamed, shape_of
+from probe.tasks.readers.columns import read_table, renamed
 from probe.tasks.readers.questions import SPLIT_NAMES, Ledger, Question, Reading
+from probe.tasks.readers.shapes import shape_of
 from probe.tasks.readers.streams import encoding_of, head
 from probe.tasks.spec import task_names
 
@@ -163,10 +164,12 @@ def pooled(readings: list[Reading]) -> Reading:
 
 
 def sniff(start: bytes, suffix: str, encoding: str) -> str:
-    """The form of a text file, from its first bytes.
+    r"""The form of a text file, from its first bytes.
 
-    >>> sniff(b'{"a": 1}\\n{"a": 2}\\n', ".json", "utf-8"), sniff(b"the dogs bark .\\nthe dogs barks .\\n", ".txt", "utf-8")
-    ('jsonl', 'alternating-bad-first')
+    >>> sniff(b'{"a": 1}\n{"a": 2}\n', ".json", "utf-8")
+    'jsonl'
+    >>> sniff(b"the dogs bark .\nthe dogs barks .\n", ".txt", "utf-8")
+    'alternating-bad-first'
     """
     text = start.decode(encoding, "replace").lstrip("\ufeff")
     lines = [line for line in text.splitlines() if line.strip()]

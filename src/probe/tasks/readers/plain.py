@@ -39,9 +39,7 @@ def alternating(path: Path, encoding: str, ledger: Ledger, *, good_first: bool) 
     if waiting is not None:
         ledger.malformed(waiting[0], "the last line has no partner")
     which = "good" if good_first else "bad"
-    ledger.note(
-        f"alternating lines: odd lines are taken as the {which} sentence (--format alternating-good-first or -bad-first)"
-    )
+    ledger.note(f"odd lines are taken as the {which} sentence (--format alternating-good-first or -bad-first)")
     return ledger.reading(format=f"alternating lines, {which} first", kind="pair")
 
 
@@ -56,11 +54,8 @@ def blocks(path: Path, encoding: str, ledger: Ledger) -> Reading:
         complaint = next(filter(None, map(undecodable, block)), None)
         found = {2: "pair", 4: "cloze"}.get(len(block))
         if complaint or found is None or found != (kind or found):
-            ledger.malformed(
-                number,
-                complaint
-                or f"a block of {len(block)} lines, expected {'2 or 4' if kind is None else 2 if kind == 'pair' else 4}",
-            )
+            expected = {"pair": "2", "cloze": "4"}.get(kind or "", "2 or 4")
+            ledger.malformed(number, complaint or f"a block of {len(block)} lines, expected {expected}")
             continue
         if found == "pair":
             if block[0] == block[1]:
@@ -100,15 +95,18 @@ def _blocks(path: Path, encoding: str) -> Iterator[list[str]]:
 
 _LINE = re.compile(r"^\s*(\d+)\s+(.*\S)\s*$")
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
-_PRONOUNS = frozenset("he she him her his hers himself herself they them their theirs themselves it its".split())
+_PRONOUNS = frozenset(
+    ["he", "him", "his", "himself", "she", "her", "hers", "herself", "they", "them", "their", "theirs", "themselves"]
+)
 _ARTICLE = re.compile(r"^(the|a|an)\s+", re.IGNORECASE)
 
 
 def winobias(path: Path, encoding: str, ledger: Ledger) -> Reading:
-    """WinoBias: `1 [The developer] argued with the designer because [she] …`: who is meant, and the pronoun, in brackets.
+    """WinoBias, `1 [The developer] argued with the designer because [she] …`: who is meant and the pronoun in brackets.
 
-    A second bracket with a pronoun of the same person is allowed. The other candidate is not marked. It is the one other word of the file's occupations (all that stand in brackets
-    anywhere) in the sentence; a line with none or several is malformed. Line 2k−1 and 2k are a pair.
+    Further brackets with a pronoun are allowed. The other candidate is not marked: it is the one other word in the
+    sentence out of the file's occupations, which are all that stand in brackets anywhere; a line with none or several
+    is malformed. Lines 2k − 1 and 2k are a pair.
     """
     ledger.unit = "line"
     rows: list[tuple[int, int, str, str, str]] = []
@@ -150,7 +148,5 @@ def winobias(path: Path, encoding: str, ledger: Ledger) -> Reading:
                 record=number,
             )
         )
-    ledger.note(
-        "the second candidate of a line is the other occupation in it; occupations are those in brackets anywhere in the file"
-    )
+    ledger.note("the second candidate of a line is the other one of the file's bracketed occupations in it")
     return ledger.reading(format="WinoBias", kind="cloze")

@@ -26,7 +26,7 @@ class Question:
     """
 
     options: tuple[str, ...]
-    """`pair`: the two sentences, the right one first. `cloze`: the candidates in the order of the file. `label`: empty."""
+    """`pair`: the two sentences, the right one first. `cloze`: the candidates in the file's order. `label`: empty."""
     answer: int
     """Index into `options`; for `label` into `Reading.classes`."""
     prompt: str = ""

@@ -32,8 +32,8 @@ _REFUSED = (
     (b"SQLite format 3", "an SQLite database; export the rows as CSV"),
 )
 PICKLE = (
-    "a pickle, which runs code when it is opened, so it is never opened here; in a place where you trust it, convert it: "
-    "python -c \"import pandas; pandas.read_pickle('FILE').to_json('FILE.jsonl', orient='records', lines=True)\""
+    "a pickle, which runs code when it is opened, so it is never opened here; where you trust it, convert it: python "
+    "-c \"import pandas; pandas.read_pickle('FILE').to_json('FILE.jsonl', orient='records', lines=True)\""
 )
 
 
@@ -64,9 +64,9 @@ def head(path: Path) -> bytes:
 
 
 def encoding_of(start: bytes, encoding: str | None = None) -> str:
-    """The encoding to read with: the one asked for, the one that a byte-order mark declares, or UTF-8.
+    r"""The encoding to read with: the one asked for, the one that a byte-order mark declares, or UTF-8.
 
-    >>> encoding_of(b"\\xef\\xbb\\xbfabc"), encoding_of(b"abc")
+    >>> encoding_of(b"\xef\xbb\xbfabc"), encoding_of(b"abc")
     ('utf-8-sig', 'utf-8')
     """
     if encoding:
@@ -88,9 +88,9 @@ def lines(path: Path, encoding: str, *, newline: str | None = None) -> Iterator[
 
 
 def undecodable(text: str) -> str | None:
-    """A complaint about bytes that are not text, or None.
+    r"""A complaint about bytes that are not text, or None.
 
-    >>> undecodable("plain"), undecodable(b"caf\\xe9".decode("utf-8", "surrogateescape"))
+    >>> undecodable("plain"), undecodable(b"caf\xe9".decode("utf-8", "surrogateescape"))
     (None, 'byte 0xE9 is not UTF-8; name the encoding with --encoding')
     """
     found = _SURROGATE.search(text)

@@ -34,14 +34,15 @@ def contrasts(value: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def suite(path: Path, value: Mapping[str, Any], ledger: Ledger, mapping: Mapping[str, str]) -> Reading:
-    """One record an item; one pair for each contrast. `--map good=CONDITION --map bad=CONDITION` chooses the contrast."""
+    """One record an item, one pair a contrast. `--map good=CONDITION --map bad=CONDITION` chooses the contrast."""
     ledger.unit = "item"
     chosen = contrasts(value)
     names = _condition_names(value)
     if mapping:
         if set(mapping) != {"good", "bad"}:
             raise ProbeError(
-                f"{path}: for a test suite give both --map good=CONDITION and --map bad=CONDITION; conditions: {', '.join(names)}"
+                f"{path}: for a test suite give both --map good=CONDITION and --map bad=CONDITION; "
+                f"conditions: {', '.join(names)}"
             )
         for name in mapping.values():
             if name not in names:

@@ -44,7 +44,7 @@ class _Collector:
         elif name == self.field:
             self.field = None
 
-    def refuse(self, *_: object) -> None:
+    def refuse(self, *_: object) -> int:
         raise ProbeError(
             f"{self.where}: declares an entity or a document type; these are never expanded or fetched; remove them"
         )
@@ -111,9 +111,9 @@ def winograd_xml(path: Path, encoding: str | None, ledger: Ledger) -> Reading:
 
 
 def _squeezed(text: str) -> str:
-    """Runs of blanks (line ends, no-break spaces) to one blank.
+    r"""Runs of blanks (line ends, no-break spaces) to one blank.
 
-    >>> _squeezed(" the\\xa0 brown\\n suitcase ")
+    >>> _squeezed(" the\xa0 brown\n suitcase ")
     'the brown suitcase'
     """
     return " ".join(text.split())
