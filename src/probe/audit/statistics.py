@@ -49,6 +49,15 @@ class Interval:
     high: float
     standard_error: float
 
+    def widened(self, factor: float) -> Interval:
+        """The interval with its width multiplied."""
+        return Interval(
+            mean=self.mean,
+            low=max(0.0, self.mean - factor * (self.mean - self.low)),
+            high=min(1.0, self.mean + factor * (self.high - self.mean)),
+            standard_error=self.standard_error * factor,
+        )
+
 
 def cluster_bootstrap(
     values: Array, clusters: Clusters, *, coins: Array | None = None, resamples: int = RESAMPLES
@@ -141,7 +150,7 @@ def wilson(share: float, n: float, confidence: float = 0.95) -> tuple[float, flo
     z = float(stats.norm.ppf(0.5 + confidence / 2))
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return (0.0 if share == 0 else max(0.0, centre - half)), (1.0 if share == 1 else min(1.0, centre + half))
 
 
 def permutation_p(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from probe.audit import bags, company, fluency, local_order, single
 from probe.audit import partial as parts
@@ -22,21 +21,22 @@ class Auditor:
 
     name: str
     what: str
-    answer: Callable[[Material, Sequence[Fold]], Answers]
+    features: FeatureMap | None = None
+    """For the auditors that learn weights of features."""
+    other: Callable[[Material, Sequence[Fold]], Answers] | None = None
+    """For those that answer in another way."""
     kinds: tuple[str, ...] = ("pair", "cloze", "label")
     counts: bool = True
     """Whether it counts in the verdict: order-blind, or a fixed place. The others say how little order suffices."""
     family: str = ""
     """Which of EVIDENCE's eight it belongs to."""
 
-
-def by(features: FeatureMap) -> Callable[[Material, Sequence[Fold]], Answers]:
-    """An auditor that learns weights for these features."""
-    return partial(_choose, features=features)
-
-
-def _choose(material: Material, folds: Sequence[Fold], features: FeatureMap) -> Answers:
-    return choose(material, folds, features)
+    def answer(self, material: Material, folds: Sequence[Fold]) -> Answers:
+        """Learn on the train side of each fold, answer the test side."""
+        if self.features is not None:
+            return choose(material, folds, self.features)
+        assert self.other is not None, self.name
+        return self.other(material, folds)
 
 
 CLOZE = ("cloze",)
@@ -44,85 +44,85 @@ AUDITORS = (
     Auditor(
         name="option-index",
         what="the place of the option in the file's list",
-        answer=by(single.option_index),
+        features=single.option_index,
         kinds=CLOZE,
         family="single",
     ),
     Auditor(
         name="candidate-position",
         what="which candidate is mentioned first, second or never",
-        answer=by(single.candidate_position),
+        features=single.candidate_position,
         kinds=CLOZE,
         family="single",
     ),
     Auditor(
         name="counting",
         what="how often the prompt holds the candidate",
-        answer=by(single.counting),
+        features=single.counting,
         kinds=CLOZE,
         family="single",
     ),
     Auditor(
-        name="copying", what="the label stands in the text", answer=single.copying, kinds=("label",), family="single"
+        name="copying", what="the label stands in the text", other=single.copying, kinds=("label",), family="single"
     ),
     Auditor(
         name="prior",
         what="the candidates alone: some are the answer more often",
-        answer=by(single.prior),
+        features=single.prior,
         kinds=CLOZE,
         family="partial",
     ),
     Auditor(
         name="frequency",
         what="how frequent the candidate's words are in the file",
-        answer=single.frequency,
+        other=single.frequency,
         kinds=CLOZE,
         family="single",
     ),
-    Auditor(name="length", what="tokens and characters", answer=by(single.length), family="single"),
+    Auditor(name="length", what="tokens and characters", features=single.length, family="single"),
     Auditor(
-        name="single-token", what="the one token that tells most", answer=single.best_token(bags.words), family="single"
+        name="single-token", what="the one token that tells most", other=single.best_token(bags.words), family="single"
     ),
     Auditor(
         name="collocation",
         what="the candidate that keeps company with the other words, no label seen",
-        answer=company.collocation,
+        other=company.collocation,
         kinds=CLOZE,
         family="bags",
     ),
     Auditor(
         name="agreement",
         what="the deciding word's ending, on words never trained on",
-        answer=company.agreement,
+        other=company.agreement,
         kinds=CLOZE,
         family="bags",
     ),
     Auditor(
         name="fixed-order",
         what="a ranking of the names tells which stands first",
-        answer=company.fixed_order,
+        other=company.fixed_order,
         kinds=CLOZE,
         family="bags",
     ),
     Auditor(
         name="fluency",
         what="unigram language model, no label seen",
-        answer=fluency.unigram,
+        other=fluency.unigram,
         kinds=("pair", "cloze"),
         family="fluency",
     ),
-    Auditor(name="bag-of-words", what="logistic regression on unordered words", answer=by(bags.words), family="bags"),
+    Auditor(name="bag-of-words", what="logistic regression on unordered words", features=bags.words, family="bags"),
     Auditor(
         name="bag-of-pairs",
         what="logistic regression on unordered pairs of words",
-        answer=by(bags.pairs),
+        features=bags.pairs,
         family="bags",
     ),
     # order-aware: not cheats, but how little order suffices
     Auditor(
         name="token-at-place",
         what="the one token at a place that tells most",
-        answer=single.best_token(single.placed_tokens),
+        other=single.best_token(single.placed_tokens),
         kinds=("pair", "label"),
         counts=False,
         family="single",
@@ -130,7 +130,7 @@ AUDITORS = (
     Auditor(
         name="first-3",
         what="bag of the first three tokens",
-        answer=by(parts.window(3)),
+        features=parts.window(3),
         kinds=("pair", "label"),
         counts=False,
         family="partial",
@@ -138,36 +138,36 @@ AUDITORS = (
     Auditor(
         name="last-1",
         what="the last token",
-        answer=by(parts.window(-1)),
+        features=parts.window(-1),
         kinds=("pair", "label"),
         counts=False,
         family="partial",
     ),
     Auditor(
-        name="last-3", what="bag of the last three tokens", answer=by(parts.window(-3)), counts=False, family="partial"
+        name="last-3", what="bag of the last three tokens", features=parts.window(-3), counts=False, family="partial"
     ),
     Auditor(
         name="bigram-fluency",
         what="bigram language model, no label seen",
-        answer=fluency.bigram,
+        other=fluency.bigram,
         kinds=("pair", "cloze"),
         counts=False,
         family="fluency",
     ),
     Auditor(
-        name="n-grams", what="bigrams and trigrams", answer=by(local_order.ngrams), counts=False, family="local order"
+        name="n-grams", what="bigrams and trigrams", features=local_order.ngrams, counts=False, family="local order"
     ),
     Auditor(
         name="places",
         what="tokens with their places",
-        answer=by(local_order.places),
+        features=local_order.places,
         counts=False,
         family="local order",
     ),
     Auditor(
         name="mention-and-word",
         what="order of mention with each word",
-        answer=by(local_order.mention_and_word),
+        features=local_order.mention_and_word,
         kinds=CLOZE,
         counts=False,
         family="local order",
@@ -181,7 +181,7 @@ def without_slots(material: Material) -> list[Auditor]:
         Auditor(
             name=f"without-{slot}",
             what=f"bag of words without the {slot}",
-            answer=by(parts.without(slot)),
+            features=parts.without(slot),
             kinds=CLOZE,
             family="partial",
         )
