@@ -1,4 +1,4 @@
-"""The refitting null: uniform where nothing is to be found, small where something is, wider than flips where groups share."""
+"""The refitting null: uniform where nothing is found, small where something is, wider where groups share words."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ def nulls(material_of, tell, repeats, groups=40, size=4):
         material = material_of("cloze", made(random.Random(seed), groups, size, tell))
         index = np.repeat(np.arange(groups), size)
         folds = grouped_folds(index, seed=seed)
-        yield material, folds, refit_null(
-            differences(material, bags.words).rows, folds, Clusters(index=index, seed=seed), refits=199
+        yield (
+            material,
+            folds,
+            refit_null(differences(material, bags.words).rows, folds, Clusters(index=index, seed=seed), refits=199),
         )
 
 

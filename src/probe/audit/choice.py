@@ -111,7 +111,7 @@ def _pruned(matrix: Rows, names: list[str], at_least: int) -> Design:
 def choose(material: Material, folds: Sequence[Fold], features: FeatureMap) -> Answers:
     """Learn on each fold's train side, answer its test side."""
     if material.two_way:
-        return _choose_two(material, folds, differences(material, features))
+        return _choose_two(material, folds, features)
     if material.kind == "label":
         return _choose_class(material, folds, features)
     return choose_many(material, folds, features)
@@ -132,12 +132,16 @@ def fit_two(rows: Rows, seed: int = 0) -> NDArray[np.float64]:
     return np.asarray(model.fit(flipped, sign).coef_)[0]
 
 
-def _choose_two(material: Material, folds: Sequence[Fold], design: Design) -> Answers:
+def _choose_two(material: Material, folds: Sequence[Fold], features: FeatureMap) -> Answers:
+    design = differences(material, features)
     n = len(material)
     margin = np.full(n, np.nan)
     for train, test in folds:
         margin[test] = design.rows[test] @ fit_two(design.rows[train])
-    return from_margin(margin, weights=heaviest(design.names, fit_two(design.rows)) if design.names else ())
+    key = (features, "weights")
+    if key not in material.designs:
+        material.designs[key] = heaviest(design.names, fit_two(design.rows)) if design.names else ()
+    return from_margin(margin, weights=material.designs[key])
 
 
 def from_margin(margin: NDArray[np.float64], weights: tuple[tuple[str, float], ...] = (), note: str = "") -> Answers:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
 
-from probe.audit.choice import Answers, Features, differences, fit_two, from_margin, heaviest, nothing
+from probe.audit.choice import Answers, Design, Features, differences, fit_two, from_margin, heaviest, nothing
 from probe.audit.fluency import Score, choose_by_score
 from probe.audit.groups import Fold, Indices, folds_of
 from probe.audit.material import NO_ROLE, Material
@@ -85,6 +86,16 @@ def agreement(material: Material, folds: Sequence[Fold]) -> Answers:
     two or three letters) is a pattern where at least two *other* words share it. Questions without a deciding word are
     guessed.
     """
+    if "agreement" not in material.designs:
+        material.designs["agreement"] = _by_endings(material)
+    answers: Answers = material.designs["agreement"]
+    tested = np.zeros(len(material), dtype=bool)
+    for _, test in folds:
+        tested[test] = True
+    return replace(answers, credit=np.where(tested, answers.credit, np.nan))
+
+
+def _by_endings(material: Material) -> Answers:
     words = contrast_words(material)
     kinds = sorted({word for word in words if word})
     if not material.two_way or len(kinds) < 4:
@@ -93,31 +104,26 @@ def agreement(material: Material, folds: Sequence[Fold]) -> Answers:
     # Words with one ending are neighbours when sorted from the end; they go to different folds, never all at once.
     rank = {word: k % n for k, word in enumerate(sorted(kinds, key=lambda w: w[::-1]))}
     side = np.array([rank[word] if word else -1 for word in words])
-    margin = np.full(len(material), np.nan)
+    margin = np.where(side < 0, 0.0, np.nan)
     for train, test in folds_of(side, n):
         known = {words[i] for i in train if words[i]}
         shared = Counter(ending for word in known for ending in _endings(word))
-
-        def features(m: Material, i: int, shared: Counter[str] = shared) -> list[Features]:
-            endings = [e for e in _endings(words[i]) if shared[e] >= 2] if words[i] else []
-            return [{f"{' '.join(o)} × …{e}": 1.0 for e in endings} for o in m.options[i]]
-
-        rows = differences(material, features, keep=False).rows
-        margin[test] = rows[test] @ fit_two(sparse.csr_matrix(rows[train]))
-    margin[[i for i, word in enumerate(words) if not word]] = 0.0
-    tested = np.zeros(len(material), dtype=bool)
-    for _, test in folds:
-        tested[test] = True
-    margin[~tested] = np.nan
+        rows = _ending_rows(material, words, {ending for ending, count in shared.items() if count >= 2}).rows
+        margin[test] = rows[test] @ fit_two(rows[train])
     everywhere = Counter(ending for word in kinds for ending in _endings(word))
-
-    def endings_of(m: Material, i: int) -> list[Features]:
-        endings = [e for e in _endings(words[i]) if everywhere[e] >= 3] if words[i] else []
-        return [{f"{' '.join(o)} × …{e}": 1.0 for e in endings} for o in m.options[i]]
-
-    design = differences(material, endings_of, keep=False)
+    design = _ending_rows(material, words, {ending for ending, count in everywhere.items() if count >= 3})
     weights = heaviest(design.names, fit_two(design.rows)) if design.names else ()
     return from_margin(margin, weights=weights, note=f"{len(kinds)} deciding words, each held out in turn")
+
+
+def _ending_rows(material: Material, words: Sequence[str], known: set[str]) -> Design:
+    """Each candidate with each ending of the question's deciding word that is a pattern."""
+
+    def features(m: Material, i: int) -> list[Features]:
+        endings = [ending for ending in _endings(words[i]) if ending in known] if words[i] else []
+        return [{f"{' '.join(o)} × …{ending}": 1.0 for ending in endings} for o in m.options[i]]
+
+    return differences(material, features, keep=False)
 
 
 def _endings(word: str) -> list[str]:
