@@ -37,7 +37,12 @@ def nulls(material_of, tell, repeats, groups=40, size=4):
         yield (
             material,
             folds,
-            refit_null(differences(material, bags.words).rows, folds, Clusters(index=index, seed=seed), refits=199),
+            refit_null(
+                [differences(material, bags.words).rows] * len(folds),
+                folds,
+                Clusters(index=index, seed=seed),
+                refits=199,
+            ),
         )
 
 

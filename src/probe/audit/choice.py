@@ -45,6 +45,8 @@ class Answers:
     weights: tuple[tuple[str, float], ...] = ()
     """The heaviest features with their weight, learned on all questions."""
     note: str = ""
+    rows: tuple[Rows, ...] = ()
+    """For each fold the right-minus-wrong rows it was learned on, where these differ from fold to fold."""
 
 
 def nothing(n: int) -> Answers:

@@ -145,6 +145,7 @@ def fixed_order(material: Material, folds: Sequence[Fold]) -> Answers:
         return nothing(len(material))
     places = [m if NO_ROLE not in m and m[0] != m[1] else None for m in material.mentions]
     margin = np.full(len(material), np.nan)
+    rows = []
     for train, test in folds:
         seen: dict[str, set[int]] = defaultdict(set)
         for i in train:
@@ -168,8 +169,9 @@ def fixed_order(material: Material, folds: Sequence[Fold]) -> Answers:
             return [{f"{label} × {word}": 1.0 for word in set(m.prompts[i])} for label in labels]
 
         design = differences(material, features, keep=False)
-        margin[test] = design.rows[test] @ fit_two(sparse.csr_matrix(design.rows[train]))
-    return from_margin(margin)
+        margin[test] = design.rows[test] @ fit_two(design.rows[train])
+        rows.append(design.rows)
+    return replace(from_margin(margin), rows=tuple(rows))
 
 
 def _ranking(material: Material, train: Indices, places: Sequence[tuple[int, ...] | None]) -> dict[str, float]:

@@ -38,22 +38,24 @@ class RefitNull:
     """Standard deviation under refits ÷ that under sign flips of given answers, 1 or more: what intervals lack."""
 
 
-def refit_null(rows: Rows, folds: Sequence[Fold], clusters: Clusters, *, refits: int = REFITS) -> RefitNull:
+def refit_null(rows: Sequence[Rows], folds: Sequence[Fold], clusters: Clusters, *, refits: int = REFITS) -> RefitNull:
     """Exchange the truth of whole clusters at random, learn again, score again.
 
     Args:
-        rows: right-minus-wrong feature rows; exchanging a question's truth negates its row.
+        rows: for each fold the right-minus-wrong feature rows; exchanging a question's truth negates its row.
         folds: train and test indices.
         clusters: exchanged whole.
         refits: how many permutations.
     """
-    n = rows.shape[0]
+    n = rows[0].shape[0]
     generator = np.random.default_rng(clusters.seed + 2)
     signs = generator.integers(0, 2, size=(clusters.count, refits)).astype(float) * 2 - 1
     truth = np.concatenate([np.ones((n, 1)), signs[clusters.index]], axis=1).astype(np.float32)
-    kernel = np.asarray((rows @ rows.T).todense(), dtype=float)
     gain = np.zeros((n, refits + 1))
-    for train, test in folds:
+    kernel, made_of = np.zeros((0, 0)), None
+    for own, (train, test) in zip(rows, folds, strict=True):
+        if own is not made_of:
+            kernel, made_of = np.asarray((own @ own.T).todense(), dtype=float), own
         inside = kernel[np.ix_(train, train)] + RIDGE * np.eye(len(train))
         weights = np.linalg.solve(inside, kernel[np.ix_(train, test)]).T.astype(np.float32)
         margin = (weights @ truth[train]) * truth[test]

@@ -125,7 +125,10 @@ def weigh(current: Material, tried: list[Tried], clusters: Clusters, folds: list
     p_values = permutation_p([np.nan_to_num(credit - current.chance) for credit in credits], clusters)
     intervals = cluster_bootstraps(credits, clusters, coins=[one.broken for one in tried])
     for j, one in enumerate(tried):
-        if null := _refitted(current, one, intervals[j], min(p_values[j]), clusters, folds):
+        if one.auditor.other is not None and not one.answers.rows:
+            # outside the refitting null; but which direction is right was learned, so either would have been taken
+            p_values[j] = (min(1.0, 2 * p_values[j][0]), min(1.0, 2 * p_values[j][1]))
+        elif null := _refitted(current, one, intervals[j], min(p_values[j]), clusters, folds):
             p_values[j] = (max(p_values[j][0], null.p_above), max(p_values[j][1], null.p_below))
             intervals[j] = intervals[j].widened(null.inflation)
     found: dict[int, Evidence] = {}
@@ -147,14 +150,17 @@ def _refitted(
     A gap of eight standard errors needs none; nothing that never varies does; and beyond 2,500 questions the kernel is
     too large, and the groups too many for it to matter.
     """
-    if one.auditor.features is None or not one.auditor.counts or not current.two_way or len(current) > 2500:
+    if not one.auditor.counts or not current.two_way or len(current) > 2500:
         return None
     if not folds or interval.standard_error == 0 or np.isnan(one.answers.credit).any():
         return None
     far = abs(interval.mean - current.chance) > 8 * interval.standard_error
     if far or (clusters.count > FEW and p > ALPHA):
         return None
-    return refit_null(differences(current, one.auditor.features).rows, folds, clusters)
+    rows = one.answers.rows
+    if one.auditor.features is not None:
+        rows = (differences(current, one.auditor.features).rows,) * len(folds)
+    return refit_null(rows, folds, clusters)
 
 
 def _finding(current: Material, tried: Tried, evidence: Evidence, setting: Setting, *, full: bool) -> Finding:
