@@ -46,7 +46,7 @@ def checked(reading: Reading) -> None:
     result.as_dict()
 
 
-@settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(
     questions=st.one_of(
         st.lists(pair_questions, min_size=1, max_size=14),
