@@ -75,5 +75,5 @@ def test_against_finds_what_two_files_share(tmp_path):
     result = audit(test, against=train)
     assert result.leaked and "pair ids" in result.by
     assert result.finding("bag-of-words").n == len(dataset.held_out)
-    apart = audit(read("winograd-easy"), against=read("winograd-es-agreement"))
+    apart = audit(read("winograd-collocation"), against=read("winograd-es-agreement"))
     assert not any(leak.leaked or leak.shared for leak in apart.leaks)

@@ -56,7 +56,7 @@ def accounted(reading: Reading) -> Reading:
     for question in reading.questions:
         limit = len(reading.classes) if reading.kind == "label" else len(question.options)
         assert 0 <= question.answer < limit
-        assert 1 <= question.record and (question.record <= reading.records or reading.unit == "line")  # blank lines
+        assert question.record >= 1 and (question.record <= reading.records or reading.unit == "line")  # blank lines
     return reading
 
 
