@@ -1,0 +1,168 @@
+"""Questions as an auditor sees them: tokens, where the candidates are mentioned, groups, folds."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from probe.tasks.readers.questions import Question, Reading
+
+Tokens = tuple[str, ...]
+Tokenizer = Callable[[str], Sequence[str]]
+_WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+NO_ROLE = -1
+
+
+def normalised(text: str) -> Tokens:
+    """Lower-case words, each punctuation mark apart. Neither a capital nor a glued full stop tells who stands where.
+
+    >>> normalised("Who hugs Richard?")
+    ('who', 'hugs', 'richard', '?')
+    """
+    return tuple(_WORD.findall(text.lower()))
+
+
+def raw(text: str) -> Tokens:
+    """Split at blanks, nothing else: a full stop glued to the last word marks it as the last.
+
+    >>> raw("Who hugs Richard?")
+    ('Who', 'hugs', 'Richard?')
+    """
+    return tuple(text.split())
+
+
+def characters(text: str) -> Tokens:
+    """One character a token, for scripts without blanks between words."""
+    return tuple(character for character in text.lower() if not character.isspace())
+
+
+def unspaced(reading: Reading) -> bool:
+    """Whether most of the letters belong to a script that puts no blanks between words (Chinese, Japanese, Thai, …)."""
+    sample = "".join("".join((q.prompt, *q.options)) for q in reading.questions[:200])
+    letters = sum(character.isalpha() for character in sample)
+    return bool(letters) and len(_UNSPACED.findall(sample)) > letters / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """A reading in tokens. Indices run over questions; options keep the order of the file."""
+
+    kind: str
+    tokens: str
+    """Name of the tokenisation."""
+    questions: tuple[Question, ...]
+    classes: tuple[str, ...]
+    prompts: tuple[Tokens, ...]
+    options: tuple[tuple[Tokens, ...], ...]
+    answers: NDArray[np.int64]
+    mentions: tuple[tuple[int, ...], ...]
+    """`cloze`: index of each option's first mention in the prompt, −1 where it is not mentioned."""
+    chance: float
+    """Accuracy of a guess; with labels, of the most frequent label."""
+    two_way: bool
+    """Every question has exactly two possible answers."""
+    index_is_order: bool
+    """The order of the options is the order of mention, so that an option's index would smuggle in word order."""
+    coins: NDArray[np.float64]
+    """Uniform in 0 … 1, one a question: how its ties are broken. With two options, 1 where the guess is right, 0 where
+    it is wrong, 1/2 where the options have the same words, and no guess could tell them apart."""
+    designs: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """Feature matrices made so far, by feature map: several auditors use the same ones."""
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    def subset(self, keep: NDArray[np.bool_]) -> Material:
+        """The same material with some of the questions."""
+        chosen = np.flatnonzero(keep)
+        return replace(
+            self,
+            questions=tuple(self.questions[i] for i in chosen),
+            prompts=tuple(self.prompts[i] for i in chosen),
+            options=tuple(self.options[i] for i in chosen),
+            mentions=tuple(self.mentions[i] for i in chosen),
+            answers=self.answers[chosen],
+            coins=self.coins[chosen],
+            designs={},
+        )
+
+
+def material(reading: Reading, tokens: str, tokenizer: Tokenizer) -> Material:
+    """Tokenise a reading. Chance is the mean of 1/k over questions with k options, or the largest class's share."""
+    cut = lru_cache(maxsize=None)(lambda text: tuple(tokenizer(text)))
+    questions = reading.questions
+    prompts = tuple(cut(q.prompt) for q in questions)
+    options = tuple(tuple(cut(option) for option in q.options) for q in questions)
+    answers = np.array([q.answer for q in questions], dtype=np.int64)
+    mentions = tuple(
+        tuple(_find(prompt, option) for option in choice) if reading.kind == "cloze" else ()
+        for prompt, choice in zip(prompts, options, strict=True)
+    )
+    sizes = np.array([len(reading.classes) if reading.kind == "label" else len(choice) for choice in options])
+    chance = float(np.mean(1 / sizes))
+    if reading.kind == "label":
+        chance = max(chance, float(np.bincount(answers).max() / len(answers)))
+    return Material(
+        kind=reading.kind,
+        tokens=tokens,
+        questions=questions,
+        classes=reading.classes,
+        prompts=prompts,
+        options=options,
+        answers=answers,
+        mentions=mentions,
+        chance=chance,
+        two_way=bool((sizes == 2).all()),
+        index_is_order=_in_order_of_mention(mentions),
+        coins=_coins(reading.kind, prompts, options, answers, bool((sizes == 2).all())),
+    )
+
+
+def _coins(
+    kind: str, prompts: Sequence[Tokens], options: Sequence[Sequence[Tokens]], answers: NDArray[np.int64], two_way: bool
+) -> NDArray[np.float64]:
+    """A guess for each question out of what an order-blind reader sees: twins with one bag are guessed alike."""
+    found = np.empty(len(answers))
+    for i, answer in enumerate(answers):
+        context = " ".join(sorted(prompts[i]))
+        keys = [" ".join(sorted(option)) for option in options[i]] if kind != "label" else ["0", "1"]
+        if not two_way:
+            found[i] = _uniform(f"{context}|{keys[answer] if kind != 'label' else answer}")
+        elif keys[0] == keys[1]:
+            found[i] = 0.5
+        else:
+            found[i] = float(_uniform(f"{context}|{keys[answer]}") > _uniform(f"{context}|{keys[1 - answer]}"))
+    return found
+
+
+def _uniform(text: str) -> float:
+    """A number in 0 … 1 that depends on the text alone."""
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).digest()) / 2**48
+
+
+def _find(prompt: Tokens, option: Tokens) -> int:
+    """Where the option's tokens stand in the prompt; failing that, the option without a leading article or such."""
+    for part in (option, option[1:]):
+        if part:
+            for i in range(len(prompt) - len(part) + 1):
+                if prompt[i : i + len(part)] == part:
+                    return i
+    return NO_ROLE
+
+
+def _in_order_of_mention(mentions: tuple[tuple[int, ...], ...]) -> bool:
+    """Whether options nearly always (9 in 10) stand in the order of their mention, or in its reverse."""
+    seen = [m for m in mentions if len(m) > 1 and NO_ROLE not in m and len(set(m)) == len(m)]
+    if not seen:
+        return False
+    ordered = sum(list(m) == sorted(m) for m in seen) / len(seen)
+    backward = sum(list(m) == sorted(m, reverse=True) for m in seen) / len(seen)
+    return max(ordered, backward) >= 0.9

@@ -1,0 +1,64 @@
+"""Cheat: a part of the input. The first or last tokens, the sentence without one of its words, the candidates alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from probe.audit import bags
+from probe.audit.choice import FeatureMap, Features
+from probe.audit.material import Material
+
+
+def window(k: int) -> FeatureMap:
+    """The bag of the first k words, or of the last −k for a negative k. Which words come last is order: order-aware."""
+
+    def features(material: Material, i: int) -> list[Features]:
+        cut = slice(None, k) if k > 0 else slice(k, None)
+        if material.kind == "pair":
+            return [dict.fromkeys(_spoken(option)[cut], 1.0) for option in material.options[i]]
+        return bags.words(_one(material, i, _spoken(material.prompts[i])[cut]), 0)
+
+    return features
+
+
+def _spoken(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    """Without marks of punctuation, which would fill the window at the end.
+
+    >>> _spoken(("he", "left", "."))
+    ('he', 'left')
+    """
+    return tuple(token for token in tokens if any(map(str.isalnum, token)))
+
+
+def without(slot: str) -> FeatureMap:
+    """The bag of words with the word of one slot dropped."""
+
+    def features(material: Material, i: int) -> list[Features]:
+        dropped = material.questions[i].slots.get(slot, "").lower()
+        prompt = tuple(word for word in material.prompts[i] if word.lower() != dropped)
+        return bags.words(_one(material, i, prompt), 0)
+
+    return features
+
+
+def _one(material: Material, i: int, prompt: tuple[str, ...]) -> Material:
+    """The material of question i alone, with another prompt."""
+    return replace(
+        material,
+        questions=(material.questions[i],),
+        prompts=(prompt,),
+        options=(material.options[i],),
+        mentions=(material.mentions[i],),
+        answers=material.answers[i : i + 1],
+        coins=material.coins[i : i + 1],
+        designs={},
+    )
+
+
+def slots(material: Material) -> list[str]:
+    """The slots whose word is no candidate: those worth dropping one at a time."""
+    found: dict[str, None] = {}
+    for question in material.questions[:500]:
+        names = {option.lower() for option in question.options}
+        found.update({slot: None for slot, word in question.slots.items() if word.lower() not in names})
+    return list(found)

@@ -1,0 +1,125 @@
+"""Several audits, one process a file; what `probe audit` does between its options and its output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from probe.audit import AuditResult
+from probe.audit import audit as audit_reading
+from probe.audit.material import Tokenizer
+from probe.audit.retention import AnswerFunction
+from probe.errors import NotThere, ProbeError
+from probe.tasks.readers import pooled, read
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What to audit and how; `sources` are pooled into one set."""
+
+    sources: tuple[str, ...]
+    against: str
+    format: str | None
+    mapping: Mapping[str, str]
+    encoding: str | None
+    strict: bool
+    margin: float
+    tokens: str
+    tokenizer: str
+    max_questions: int
+    seed: int
+    shuffles: int
+
+    def only(self, source: str) -> Job:
+        """The same job for one source."""
+        return replace(self, sources=(source,))
+
+
+def mapping(pairs: Sequence[str]) -> dict[str, str]:
+    """`["good=a"]` -> `{"good": "a"}`.
+
+    >>> mapping(["good=column one"])
+    {'good': 'column one'}
+    """
+    found: dict[str, str] = {}
+    for pair in pairs:
+        field, sign, column = pair.partition("=")
+        if not sign or not field.strip() or not column:
+            raise ProbeError(f"--map {pair}: write FIELD=COLUMN, e.g. --map good=sentence_good")
+        if field.strip() in found:
+            raise ProbeError(f"--map {pair}: {field.strip()} is mapped twice")
+        found[field.strip()] = column
+    return found
+
+
+def work(job: Job, model: AnswerFunction | None = None) -> AuditResult:
+    """Read and audit; one linear-algebra thread, because the files are what runs in parallel."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        options = {"format": job.format, "mapping": job.mapping, "encoding": job.encoding, "strict": job.strict}
+        readings = [
+            read(source, **options, max_questions=job.max_questions, stdin=sys.stdin.buffer if source == "-" else None)
+            for source in job.sources
+        ]
+        against = read(job.against, **options, max_questions=job.max_questions) if job.against else None
+        return audit_reading(
+            pooled(readings) if len(readings) > 1 else readings[0],
+            against=against,
+            margin=job.margin,
+            tokens=job.tokens,
+            tokenizer=hugging_face(job.tokenizer) if job.tokenizer else None,
+            seed=job.seed,
+            model=model,
+            shuffles=job.shuffles,
+        )
+
+
+def run(
+    parts: Sequence[Job], *, workers: int, model: AnswerFunction | None, say: Callable[[str], None]
+) -> tuple[list[AuditResult], list[tuple[str, ProbeError]]]:
+    """All jobs, results in their order; a file that can't be read does not stop the others."""
+    done: dict[int, AuditResult] = {}
+    failed: dict[int, ProbeError] = {}
+    names = [" + ".join(part.sources) for part in parts]
+    workers = min(workers, len(parts))
+    if workers > 1 and model is None and "-" not in names:
+        with ProcessPoolExecutor(workers) as executor:
+            waiting = {executor.submit(work, part): i for i, part in enumerate(parts)}
+            for future in as_completed(waiting):
+                i = waiting[future]
+                try:
+                    done[i] = future.result()
+                    say(f"{names[i]}: {done[i].verdict} ({done[i].seconds:.1f} s)")
+                except ProbeError as error:
+                    failed[i] = error
+                    say(f"{names[i]}: error")
+    else:
+        for i, part in enumerate(parts):
+            say(f"auditing {names[i]} …")
+            try:
+                done[i] = work(part, model)
+            except ProbeError as error:
+                failed[i] = error
+    return [done[i] for i in sorted(done)], [(names[i], failed[i]) for i in sorted(failed)]
+
+
+def hugging_face(path: str) -> Tokenizer:
+    """A tokenizer.json on this machine, as text -> tokens; nothing is fetched."""
+    if not Path(path).is_file():
+        raise NotThere(f"--tokenizer {path}: no such file; give the tokenizer.json of a model on this machine")
+    from tokenizers import Tokenizer as HuggingFaceTokenizer
+
+    try:
+        loaded = HuggingFaceTokenizer.from_file(path)
+    except Exception as error:  # the library raises bare Exception
+        raise ProbeError(f"--tokenizer {path}: not a tokenizer.json ({error})") from None
+    return lambda text: loaded.encode(text, add_special_tokens=False).tokens
+
+
+def answers_of_run(run: str) -> AnswerFunction:
+    """Prompts -> answers of a trained run, for `--run`."""
+    raise NotThere(f"--run {run}: runs are not wired to the audit yet")

@@ -1,0 +1,51 @@
+"""Our own tasks -> questions: a task by name or file, a generated folder; and any folder of train, test, … files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from probe.tasks.dataset import Dataset, load_dataset, make_dataset
+from probe.tasks.examples import Example
+from probe.tasks.readers.questions import Ledger, Question, Reading
+from probe.tasks.spec import load_task
+
+
+def of_examples(examples: Iterable[Example], start: int = 1) -> list[Question]:
+    """One cloze question a sentence; the prompt is what stands before the answer."""
+    questions = []
+    for number, example in enumerate(examples, start=start):
+        end = example.positions["answer"]
+        questions.append(
+            Question(
+                prompt=" ".join(example.prompt),
+                options=example.candidates,
+                answer=example.candidates.index(example.answer),
+                pair_id=example.pair_id,
+                group=example.group,
+                split=example.split,
+                slots={role: example.tokens[i] for role, i in example.positions.items() if i < end},
+                record=number,
+            )
+        )
+    return questions
+
+
+def of_dataset(dataset: Dataset, source: str, ledger: Ledger) -> Reading:
+    """All sentences of a generated task, train, validation and held_out."""
+    ledger.unit = "sentence"
+    for question in of_examples(dataset.examples):
+        ledger.add(question)
+    reading = ledger.reading(format=f"probe task {dataset.name} (seed {dataset.seed})", kind="cloze")
+    return replace(reading, source=source, declared_split=dataset.spec.split.method)
+
+
+def task(name: str | Path, ledger: Ledger) -> Reading:
+    """A task by name, or a task file by path: its sentences are generated (seed 0)."""
+    return of_dataset(make_dataset(load_task(name)), str(name), ledger)
+
+
+def folder(path: Path, ledger: Ledger) -> Reading:
+    """A folder that `probe generate-task` wrote."""
+    return of_dataset(load_dataset(path), str(path), ledger)

@@ -1,0 +1,79 @@
+"""Our own tasks: each cheat is caught by the auditor it was made for, and the hard ones are clean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from probe.audit import audit
+from probe.tasks.dataset import make_dataset, save_dataset
+from probe.tasks.readers import read
+from probe.tasks.spec import load_task
+
+audited = cache(lambda task: audit(read(task)))
+
+CAUGHT = {
+    "winograd-easy": "bag-of-words",
+    "winograd-fixed-order": "fixed-order",
+    "winograd-prior": "prior",
+    "winograd-collocation": "collocation",
+    "winograd-es-agreement": "agreement",
+    "winograd-ru-agreement": "agreement",
+}
+
+
+@pytest.mark.parametrize("task", CAUGHT)
+def test_cheats_are_caught_and_named(task):
+    result = audited(task)
+    assert result.verdict == "cheatable" and not result.leaked
+    assert result.by[0] == CAUGHT[task], result.headline
+    assert result.finding(CAUGHT[task]).accuracy > 0.85
+
+
+@pytest.mark.parametrize("task", ["winograd-hard", "winograd-es", "winograd-ru"])
+def test_the_hard_ones_are_clean(task):
+    result = audited(task)
+    assert result.verdict == "clean" and result.margin == 0.05, result.headline
+    assert result.ceiling.accuracy == 0.5 and result.ceiling_verdict[0] == "clean"
+    assert all(f.accuracy == 0.5 for f in result.findings if f.counts)
+    assert result.finding("mention-and-word").accuracy == 1.0  # needs order, and no more than order of mention
+    assert result.order.low > 0.5
+
+
+def test_the_leaky_split_is_leaked():
+    result = audited("winograd-leaky-split")
+    assert result.verdict == "leaked" and result.by[0] == "pair ids", result.headline
+
+
+def test_reversed_twins_are_a_leak_unless_declared():
+    """The same sentences without the task's declaration: a lookup far below chance is never clean, never flipped."""
+    reading = read("winograd-hard")
+    declared = audited("winograd-hard")
+    foreign = audit(replace(reading, declared_split=""))
+    assert declared.verdict == "clean" and any("declared design" in note for note in declared.notes)
+    assert foreign.verdict == "leaked"
+    [bags] = [leak for leak in foreign.leaks if leak.relation == "identical bags"]
+    assert bags.shared == 1.0 and bags.flipped == 1.0 and bags.lookup.mean == 0.0
+
+
+def test_a_generated_folder_is_read_as_the_task(tmp_path):
+    dataset = make_dataset(load_task("winograd-prior"))
+    save_dataset(dataset, tmp_path / "set")
+    assert read(tmp_path / "set").questions == read("winograd-prior").questions
+    lines = read(tmp_path / "set" / "train.jsonl")
+    assert lines.used == len(dataset.train) and lines.questions[0] == replace(
+        read("winograd-prior").questions[0], record=1
+    )
+
+
+def test_against_finds_what_two_files_share(tmp_path):
+    dataset = make_dataset(load_task("winograd-leaky-split"))
+    save_dataset(dataset, tmp_path / "set")
+    train, test = (read(tmp_path / "set" / f"{side}.jsonl") for side in ("train", "held_out"))
+    result = audit(test, against=train)
+    assert result.leaked and "pair ids" in result.by
+    assert result.finding("bag-of-words").n == len(dataset.held_out)
+    apart = audit(read("winograd-collocation"), against=read("winograd-es-agreement"))
+    assert not any(leak.leaked or leak.shared for leak in apart.leaks)
