@@ -31,17 +31,17 @@ def nouns(prompt):
 NOUNS = {option for q in read("winograd-hard").questions for option in q.options}
 
 
-def solver(prompts):
+def solver(prompts, options):
     """Knows the rule: the crosser adjective speaks of the first noun."""
     return [nouns(p)[0] if CROSSERS & set(p) else nouns(p)[1] for p in prompts]
 
 
-def order_blind(prompts):
+def order_blind(prompts, options):
     """Takes the alphabetically first noun, whatever the order."""
     return [min(nouns(p)) for p in prompts]
 
 
-def scores(prompts):
+def scores(prompts, options):
     """Gives both candidates the same score."""
     return [(0.0, 0.0) for _ in prompts]
 
@@ -69,7 +69,7 @@ def test_what_the_words_alone_answer_is_kept():
     found = material(read("winograd-easy"), "raw", raw)
     animals = {"animal", "dog", "cat", "horse", "child", "man", "bird", "cow"}
 
-    def bag(prompts):
+    def bag(prompts, options):
         known = {option for q in found.questions for option in q.options}
         return [next(w for w in p if w in known and (w in animals) == bool(CROSSERS & set(p))) for p in prompts]
 
@@ -89,6 +89,8 @@ def test_shuffles_move_every_word_and_keep_the_last():
 
 
 def test_audit_takes_a_model():
-    result = audit(read("winograd-collocation"), model=lambda prompts: [nouns(p)[0] for p in prompts], shuffles=2)
+    result = audit(
+        read("winograd-collocation"), model=lambda prompts, options: [nouns(p)[0] for p in prompts], shuffles=2
+    )
     assert result.retention is not None and result.retention.intact.mean == 0.5
     assert result.as_dict()["certificate"]["shuffles"] == 2

@@ -20,7 +20,9 @@ from probe.audit.statistics import Clusters, Interval, cluster_bootstrap, cluste
 Prompt = list[str]
 Answer = str | tuple[float, float]
 """A word, or the scores of the two candidates in their order."""
-AnswerFunction = Callable[[list[Prompt]], Sequence[Answer]]
+Options = tuple[str, ...]
+AnswerFunction = Callable[[list[Prompt], list[Options]], Sequence[Answer]]
+"""Prompts and the candidates of each -> an answer each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +104,8 @@ def shuffle_retention(
 
     Args:
         material: cloze questions; their prompts are what is shuffled. A prompt that can't be shuffled is left out.
-        answers: prompts -> an answer each: a word, or the scores of the candidates. Called once per shuffle.
+        answers: prompts and candidates -> an answer each: a word, or the scores of the candidates. Called once per
+            shuffle.
         clusters: what is resampled together.
         shuffles: how many of each prompt.
         seed: of the shuffles.
@@ -112,12 +115,13 @@ def shuffle_retention(
     keep = [i for i in range(len(material)) if shuffled(material.prompts[i], random.Random(seed), keep_last=keep_last)]
     prompts = [list(material.prompts[i]) for i in keep]
     intact = np.full(len(material), np.nan)
-    chosen = list(answers(prompts))
+    options = [tuple(material.questions[i].options) for i in keep]
+    chosen = list(answers(prompts, options))
     intact[keep] = [credit(material, i, answer) for i, answer in zip(keep, chosen, strict=True)]
     total, same = np.zeros(len(keep)), np.ones(len(keep), dtype=bool)
     for _ in range(shuffles):
         mixed = [shuffled(prompt, generator, keep_last=keep_last) or prompt for prompt in prompts]
-        given = list(answers(mixed))
+        given = list(answers(mixed, options))
         total += [credit(material, i, answer) for i, answer in zip(keep, given, strict=True)]
         same &= [_named(material, i, a) == _named(material, i, b) for i, a, b in zip(keep, chosen, given, strict=True)]
     after = np.full(len(material), np.nan)

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import typer
 
 from probe.cli.attn_map import attn_map
+from probe.cli.audit import audit
 from probe.cli.generate_task import generate_task
 from probe.cli.heads import heads
 from probe.cli.listing import doctor, runs, tasks
@@ -39,6 +40,7 @@ COMMANDS = {
     "generate-task": generate_task,
     "train": train,
     "attn-map": attn_map,
+    "audit": audit,
     "heads": heads,
     "trace": trace,
     "selftest": selftest,

@@ -26,7 +26,9 @@ def audit(
     max_questions: Annotated[int, typer.Option(help="Sample beyond this many, twins together.")] = 20_000,
     seed: Annotated[int, typer.Option(help="Of folds, resamples and permutations.")] = 0,
     run: Annotated[str, typer.Option(help="A run: how much of its accuracy survives a shuffle?")] = "",
-    shuffles: Annotated[int, typer.Option(help="Shuffles of each prompt, with --run.")] = 5,
+    runs: Annotated[Path, typer.Option("--runs", help="Folder of the runs.", metavar="DIR")] = Path("runs"),
+    model: Annotated[str, typer.Option(help="The same of a local Hugging Face model.", metavar="DIR")] = "",
+    shuffles: Annotated[int, typer.Option(help="Shuffles of each prompt, with --run or --model.")] = 5,
     jobs: Annotated[int, typer.Option(help="Files audited at once; 0: as many as there are cores.")] = 0,
     fail_on: Annotated[
         list[str] | None, typer.Option(help="cheatable or leaked: exit 1 on it; may be repeated.")
@@ -64,10 +66,16 @@ def audit(
         seed=seed,
         shuffles=shuffles,
     )
-    model = jobs_room.answers_of_run(run) if run else None
+    if run and model:
+        raise ProbeError("--run and --model both name a model to ask; give one of them")
+    asked = None
+    if run or model:
+        from probe.lab.answering import answers_of_pretrained, answers_of_run
+
+        asked = answers_of_run(runs, run) if run else answers_of_pretrained(Path(model))
     say = (lambda text: print(text, file=sys.stderr, flush=True)) if not quiet else (lambda _: None)
     parts = [job] if pool else [job.only(source) for source in data]
-    results, errors = jobs_room.run(parts, workers=jobs or os.cpu_count() or 1, model=model, say=say)
+    results, errors = jobs_room.run(parts, workers=jobs or os.cpu_count() or 1, model=asked, say=say)
     if errors and not results:
         first = errors[0][1]
         if len(errors) > 1:

@@ -118,8 +118,3 @@ def hugging_face(path: str) -> Tokenizer:
     except Exception as error:  # the library raises bare Exception
         raise ProbeError(f"--tokenizer {path}: not a tokenizer.json ({error})") from None
     return lambda text: loaded.encode(text, add_special_tokens=False).tokens
-
-
-def answers_of_run(run: str) -> AnswerFunction:
-    """Prompts -> answers of a trained run, for `--run`."""
-    raise NotThere(f"--run {run}: runs are not wired to the audit yet")
