@@ -35,3 +35,19 @@ def run(runs: Path):
     from probe import store
 
     return store.open_run(runs)
+
+
+@pytest.fixture
+def make_view():
+    """A view of sentences under uniform attention, made by hand."""
+    from pictures import view_of
+
+    return view_of
+
+
+@pytest.fixture
+def hostile() -> tuple[str, ...]:
+    """Words that have broken pages."""
+    from pictures import HOSTILE
+
+    return HOSTILE

@@ -137,13 +137,30 @@ def test_a_cause_with_uniform_attention_is_found(dataset: Dataset, contrasts: li
     assert found(done) == {("embedding", "L0H0", "v"), ("L0H0", "logits", "logits")}
 
 
-def test_an_untrained_model_has_no_strategy_worth_a_name_but_its_checks_hold(contrasts: list[Contrast]) -> None:
+def test_a_model_that_answers_wrong_is_not_traced(contrasts: list[Contrast]) -> None:
+    """Shares of a difference that is not there are no evidence."""
     from probe.models.config import make_config
     from probe.models.transformer import initialised
 
     model = initialised(make_config("two-block", d_vocab=36, n_ctx=18), Generator().manual_seed(0))
     done = trace(model, contrasts[0], NOWHERE)
-    assert max(done.checks.values()) < 0.05  # its differences are near 0, so that rounding weighs more
+    assert done.strategy.startswith("not traced: the model answers ")
+    assert done.nodes.table.empty
+    assert trace_text(done.strategy, done.nodes, done.edges, done.ways, done.checks).count("\n") == 0
+
+
+def test_only_pairs_answered_right_both_ways_count(dataset: Dataset, contrasts: list[Contrast]) -> None:
+    """Half of the pairs get the wrong answer on record: they are left out, and the circuit is the same."""
+    pair = contrasts[0]
+    wrong = torch.arange(len(pair.answer)) % 2 == 0
+    swapped = Contrast(
+        name="adjective", clean=pair.clean, other=pair.other, groups=pair.groups, roles=pair.roles,
+        answer=torch.where(wrong, pair.other_answer, pair.answer),
+        other_answer=torch.where(wrong, pair.answer, pair.other_answer),
+    )  # fmt: skip
+    done = trace(solver(dataset, two_hop_solver), swapped, NOWHERE)
+    assert done.nodes.details["pairs"] == int((~wrong).sum())
+    assert found(done) == KNOWN["two hops"][3]
 
 
 def test_the_strategy_is_derived_from_the_effects() -> None:

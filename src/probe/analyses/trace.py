@@ -29,6 +29,8 @@ from probe.paths import EMBEDDING, Node, Port, Recording, before, nodes_of, patc
 from probe.result import AnalysisResult, Provenance
 
 ATTENTION_PORTS: tuple[Port, ...] = ("q", "k", "v")
+FEWEST = 8
+"""Pairs that a model has to answer right, in both of their sentences, before its circuit is asked for."""
 HALF = 0.5
 """What carries more than half of the effect is called the way by which it goes."""
 
@@ -75,6 +77,17 @@ def trace(model: Transformer, contrast: Contrast, provenance: Provenance) -> Tra
         ProbeError: a model whose residual stream is no sum (see `probe.paths.record`).
     """
     own, other = record(model, contrast.clean), record(model, contrast.other)
+    right = (difference(own.logits, contrast) > 0) & (difference(other.logits, contrast) < 0)
+    n = int(right.sum())
+    if n < FEWEST:
+        said = f"not traced: the model answers {n} of {len(right)} pairs right both ways, {FEWEST} are needed"
+        nothing = _collected(contrast, n, provenance)
+        return Trace(
+            nodes=nothing("nodes", []), edges=nothing("edges", []), ways=nothing("ways", []), strategy=said, checks={}
+        )
+    if n < len(right):
+        contrast = _only(contrast, right)
+        own, other = record(model, contrast.clean), record(model, contrast.other)
     clean, corrupted = difference(own.logits, contrast), difference(other.logits, contrast)
     distance = clean - corrupted
 
@@ -84,18 +97,7 @@ def trace(model: Transformer, contrast: Contrast, provenance: Provenance) -> Tra
     def gained(logits: Tensor) -> Float[np.ndarray, "... pair"]:
         return ((difference(logits, contrast) - corrupted) / distance).numpy()
 
-    def collected(name: str, rows: list[Row]) -> AnalysisResult:
-        return AnalysisResult(
-            name=f"trace-{name}-{contrast.name}",
-            table=pd.DataFrame(rows),
-            unit="share of the logit difference",
-            maximum=1.0,
-            floor="0: a part that does not matter",
-            convention="share of the logit difference, per pair, then averaged; 95 % cluster bootstrap over noun pairs",
-            provenance=provenance,
-            details={"contrast": contrast.name, "pairs": len(contrast.answer), "roles": dict(contrast.roles)},
-        )
-
+    collected = _collected(contrast, n, provenance)
     node_rows = _nodes(model, contrast, lost, gained)
     edge_rows = _edges(model, contrast, own, other, lost)
     way_rows = _ways(model, contrast, own, other, lost)
@@ -117,6 +119,39 @@ def trace(model: Transformer, contrast: Contrast, provenance: Provenance) -> Tra
 
 Effect = Callable[[Tensor], np.ndarray]
 Row = dict[str, Any]
+
+
+def _only(contrast: Contrast, kept: Tensor) -> Contrast:
+    """The pairs that are kept."""
+    rows = kept.nonzero().flatten().tolist()
+    return Contrast(
+        name=contrast.name,
+        clean=contrast.clean[rows],
+        other=contrast.other[rows],
+        answer=contrast.answer[rows],
+        other_answer=contrast.other_answer[rows],
+        groups=[contrast.groups[i] for i in rows],
+        roles=contrast.roles,
+    )
+
+
+def _collected(contrast: Contrast, n: int, provenance: Provenance) -> Callable[[str, list[Row]], AnalysisResult]:
+    """What makes a result of rows."""
+
+    def collect(name: str, rows: list[Row]) -> AnalysisResult:
+        return AnalysisResult(
+            name=f"trace-{name}-{contrast.name}",
+            table=pd.DataFrame(rows),
+            unit="share of the logit difference",
+            maximum=1.0,
+            floor="0: a part that does not matter",
+            convention="share of the logit difference, per pair, then averaged; 95 % cluster bootstrap over noun pairs; "
+            "only pairs that the model answers right both ways",
+            provenance=provenance,
+            details={"contrast": contrast.name, "pairs": n, "roles": dict(contrast.roles)},
+        )
+
+    return collect
 
 
 def _summary(effects: Float[np.ndarray, " pair"], groups: Sequence[str]) -> Row:

@@ -39,7 +39,7 @@ def trace(
             rows.append(
                 {"run": each.name, "contrast": contrast, "strategy": done.strategy, "checks": dict(done.checks)}
             )
-            if max(done.checks.values()) >= 1e-3:
+            if max(done.checks.values(), default=0.0) >= 1e-3:
                 broken.append(f"{each.name}, {contrast}")
             if len(opened) == 1 and not json:
                 print(trace_text(done.strategy, done.nodes, done.edges, done.ways, done.checks) + "\n")

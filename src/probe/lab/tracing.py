@@ -76,7 +76,7 @@ def trace_run(run: Run, pairs: int | None = None) -> list[Trace]:
     traces = []
     for contrast in contrasts_of(dataset, pairs):
         done = trace(model, contrast, provenance(run))
-        for result in (done.nodes, done.edges, done.ways):
+        for result in (done.nodes, done.edges, done.ways) if done.checks else ():
             store.save_result(run, result.name.replace(" ", "-"), result)
         traces.append(done)
     return traces

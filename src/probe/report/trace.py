@@ -19,6 +19,8 @@ def trace_text(
     """One contrast, from the sentence about it down to its numbers."""
     details = nodes.details
     lines = [f"{details['contrast']} ({details['pairs']} pairs): {strategy}", ""]
+    if nodes.table.empty:
+        return lines[0]
     path = _path(edges)
     if path:
         lines += ["  path: " + path, ""]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-import pytest
 
 from probe.figures.view import AttentionView, SentenceView
 
@@ -34,22 +33,11 @@ def sentence(tokens: Sequence[str], weights: np.ndarray, query: int = -1) -> Sen
     )
 
 
-@pytest.fixture
-def make_view() -> Callable[..., AttentionView]:
+def view_of(*sentences: Sequence[str], layers: int = 2, heads: int = 4, title: str = "") -> AttentionView:
     """A view of sentences under uniform attention."""
-
-    def make(*sentences: Sequence[str], layers: int = 2, heads: int = 4, title: str = "") -> AttentionView:
-        return AttentionView(
-            title=title or " ".join(sentences[0]),
-            sentences=tuple(sentence(tokens, uniform(len(tokens), layers, heads)) for tokens in sentences),
-            layers=tuple(range(layers)),
-            heads=tuple(range(heads)),
-        )
-
-    return make
-
-
-@pytest.fixture
-def hostile() -> tuple[str, ...]:
-    """Words that have broken pages."""
-    return HOSTILE
+    return AttentionView(
+        title=title or " ".join(sentences[0]),
+        sentences=tuple(sentence(tokens, uniform(len(tokens), layers, heads)) for tokens in sentences),
+        layers=tuple(range(layers)),
+        heads=tuple(range(heads)),
+    )
