@@ -112,7 +112,7 @@ def test_a_decoy_that_looks_without_causing_is_in_no_edge(dataset: Dataset, cont
     assert found(done) == KNOWN["gated, in layer 1"][3]
 
 
-def test_a_cause_with_uniform_attention_is_found(dataset: Dataset, contrasts: list[Contrast]) -> None:
+def test_a_cause_with_uniform_attention_is_found(dataset: Dataset) -> None:
     """A head that weighs all words alike, and whose values alone make the answer: only an intervention can tell."""
     model = solver(dataset, gated_solver)
     for parameter in (model.blocks[0].attn.W_QKV, model.blocks[0].attn.W_ZO):
@@ -120,7 +120,7 @@ def test_a_cause_with_uniform_attention_is_found(dataset: Dataset, contrasts: li
     ids, lexicon = dataset.vocabulary.ids, dataset.spec.lexicon
     value = model.blocks[0].attn.projections().data[2, 0]
     out = model.blocks[0].attn.W_O.data[0]
-    pair = contrasts[0]
+    pair = lab.contrasts_of(dataset)[0]
     for name, sign in (("crosser", 1.0), ("crossed", -1.0)):
         for word in lexicon[name]:
             value[0, ids[word]] = sign

@@ -130,7 +130,7 @@ def _only(contrast: Contrast, kept: Tensor) -> Contrast:
         other=contrast.other[rows],
         answer=contrast.answer[rows],
         other_answer=contrast.other_answer[rows],
-        groups=[contrast.groups[i] for i in rows],
+        groups=tuple(str(contrast.groups[i]) for i in rows),
         roles=contrast.roles,
     )
 
@@ -145,8 +145,8 @@ def _collected(contrast: Contrast, n: int, provenance: Provenance) -> Callable[[
             unit="share of the logit difference",
             maximum=1.0,
             floor="0: a part that does not matter",
-            convention="share of the logit difference, per pair, then averaged; 95 % cluster bootstrap over noun pairs; "
-            "only pairs that the model answers right both ways",
+            convention="share of the logit difference, per pair, then averaged, over pairs that the model answers right "
+            "both ways; 95 % cluster bootstrap over noun pairs",
             provenance=provenance,
             details={"contrast": contrast.name, "pairs": n, "roles": dict(contrast.roles)},
         )

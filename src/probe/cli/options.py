@@ -82,9 +82,13 @@ def parse_seeds(text: str) -> list[int]:
 
 
 def default_threads() -> int:
-    """Threads of one process where none are asked for: OMP_NUM_THREADS if that is set, else all cores."""
+    """Threads of one process where none are asked for: OMP_NUM_THREADS if that is set, else one.
+
+    On models of this size a second thread gains nothing, and costs much on a busy machine (docs/LOG.md); and so a run
+    by itself gives the same bytes as in a sweep.
+    """
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-    return int(asked) if asked.isdigit() and int(asked) > 0 else available_cores()
+    return int(asked) if asked.isdigit() and int(asked) > 0 else 1
 
 
 def available_cores() -> int:

@@ -49,7 +49,7 @@ def train(
         typer.Option("--set", help="Any field of the model or training configuration.", metavar="KEY=VALUE"),
     ] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto: cuda where there is one.")] = "auto",
-    threads: Annotated[int | None, typer.Option(help="Threads a process; all cores, or one with --seeds.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads a process; one by default.")] = None,
     resume: Annotated[str | None, typer.Option(help="Go on with this run.", metavar="RUN")] = None,
     runs: RunsDir = Path("runs"),
     data: DataDir = Path("data"),
@@ -82,7 +82,7 @@ def train(
     training = {key: value for key, value in training.items() if value is not None}
     _sort_settings(parse_settings(settings or []), model, training)
     chosen = parse_seeds(seeds) if seeds is not None else [seed]
-    per_process = (1 if len(chosen) > 1 else default_threads()) if threads is None else threads
+    per_process = default_threads() if threads is None else threads
     if per_process < 1:
         raise ProbeError(f"--threads {threads}: must be 1 or more")
     planned = []

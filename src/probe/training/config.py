@@ -51,7 +51,7 @@ class TrainingConfig:
     optimizer: Optimizer = "muon"
     """`muon`: Muon for the matrices inside blocks, AdamW for all else. `adamw`: AdamW for everything."""
     lr: float = 0.0
-    """Highest learning rate; 0 stands for the optimizer's own default, 0.015 for muon and 0.003 for adamw."""
+    """Highest learning rate; 0 stands for the optimizer's own default, 0.02 for muon and 0.003 for adamw."""
     weight_decay: float = 0.01
     warmup: int = 20
     """Steps over which the rate rises from 0."""
@@ -64,13 +64,13 @@ class TrainingConfig:
     until: float | None = None
     """Stop early: once validation accuracy reaches this, the rate falls to 0 over `cooldown` steps; if validation still
     stands there then, training ends, else it goes on."""
-    cooldown: int = 50
+    cooldown: int = 25
 
     def __post_init__(self) -> None:
         if self.optimizer not in get_args(Optimizer):
             raise ProbeError(f"optimizer = {self.optimizer!r}: {nearest(self.optimizer, get_args(Optimizer))}")
         if self.lr == 0.0:
-            object.__setattr__(self, "lr", 0.015 if self.optimizer == "muon" else 0.003)
+            object.__setattr__(self, "lr", 0.02 if self.optimizer == "muon" else 0.003)
         for name in ("steps", "batch_size", "evaluate_every", "checkpoint_every", "cooldown"):
             if getattr(self, name) < 1:
                 raise ProbeError(f"{name} = {getattr(self, name)}: must be 1 or more")
