@@ -145,8 +145,8 @@ def _collected(contrast: Contrast, n: int, provenance: Provenance) -> Callable[[
             unit="share of the logit difference",
             maximum=1.0,
             floor="0: a part that does not matter",
-            convention="share of the logit difference, per pair, then averaged, over pairs that the model answers right "
-            "both ways; 95 % cluster bootstrap over noun pairs",
+            convention="share of the logit difference, per pair, then averaged; pairs answered right both ways; 95 % "
+            "cluster bootstrap over noun pairs",
             provenance=provenance,
             details={"contrast": contrast.name, "pairs": n, "roles": dict(contrast.roles)},
         )
