@@ -114,8 +114,6 @@ ROWS = 256
 Kind = Literal["resid_pre", "resid_mid", "resid_post", "attn_out", "mlp_out", "z", "q", "k", "v", "pattern"]
 HEADED: frozenset[str] = frozenset({"z", "q", "k", "v", "pattern"})
 """Kinds with an axis of heads."""
-_AT_QUERY: frozenset[str] = frozenset({"resid_mid", "resid_post", "attn_out", "mlp_out", "z", "q", "pattern"})
-"""Kinds whose value at a position reaches the last position of the last block only if it stands there."""
 
 
 @dataclass(frozen=True, kw_only=True)

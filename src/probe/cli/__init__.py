@@ -59,6 +59,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal or pipe that cannot encode a word still gets it
+    # torch would look through every installed package for further device backends; we use cpu and cuda
+    os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     sys.exit(run(list(sys.argv[1:] if argv is None else argv)))
 
 
