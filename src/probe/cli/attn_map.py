@@ -104,10 +104,13 @@ def _shared(view: Any, attention: Any) -> dict[str, Any] | None:
 
 def _shared_text(shared: dict[str, Any]) -> str:
     equal = "bit-equal, as they must be" if shared["bit_equal"] else "NOT bit-equal: not what a causal model can do"
-    return (
-        f"layer 0 on the words both sentences share: {shared['compared']} scores {equal}; its weights differ by up to "
-        f"{shared['largest_weight_change']:.2f}, because the changed word competes in the softmax."
+    moved = shared["largest_weight_change"]
+    how = (
+        f"differ by up to {moved:.2f}, because the changed word competes in the softmax"
+        if moved >= 0.005
+        else "hardly differ here"
     )
+    return f"layer 0 on the words both sentences share: {shared['compared']} scores {equal}; its weights {how}."
 
 
 def _as_json(run: str, view: Any, attention: Any) -> dict[str, Any]:
