@@ -6,14 +6,17 @@ STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint bench format clean
 
-demo: $(STAMP)  ## the main job end to end: a task, a model, a map
+demo: $(STAMP)  ## the main job end to end: a task, its cheat, a model, a map, what causes it
 	@$(BIN)/probe generate-task winograd-hard --quiet
 	@echo
 	@$(BIN)/probe train --variant uniform --quiet
 	@echo
 	@$(BIN)/probe train --blocks 2 --until 1.0 --quiet
 	@echo
-	@$(BIN)/probe attn-map "the animal did not cross..."
+	@$(BIN)/probe attn-map "the animal did not cross..." --quiet
+	@echo
+	@$(BIN)/probe trace --pairs 60 --quiet
+	@echo "the run, its maps and tables lie in runs/$$(cat runs/latest); next: probe audit winograd-hard"
 
 test: $(STAMP)  ## the whole suite: lint, types, contracts, doctests, tests
 	@$(BIN)/python -m pytest -q
