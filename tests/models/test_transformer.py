@@ -305,6 +305,11 @@ def test_every_variant_runs(name: str) -> None:
     assert perturbed(config)(tokens_for(config)).shape == (3, 7, 11)
 
 
+def test_a_stack_of_any_height_has_a_name() -> None:
+    assert make_config("5-block", d_vocab=11, n_ctx=7).n_layers == 5
+    assert make_config("2-block", d_vocab=11, n_ctx=7) == make_config("two-block", d_vocab=11, n_ctx=7)
+
+
 # -- folding -----------------------------------------------------------------------------------------------------
 
 

@@ -113,8 +113,7 @@ def _variant(blocks: int | None, variant: str | None) -> tuple[str, dict[str, An
     count = 2 if blocks is None else blocks
     if count < 0:
         raise ProbeError(f"--blocks {count}: must be 0 or more")
-    names = {0: "no-context", 1: "one-block", 2: "two-block"}
-    return names.get(count, "two-block"), ({} if count in names else {"n_layers": count})
+    return {0: "no-context", 1: "one-block", 2: "two-block"}.get(count, f"{count}-block"), {}
 
 
 def _sort_settings(settings: dict[str, Any], model: dict[str, Any], training: dict[str, Any]) -> None:

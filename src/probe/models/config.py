@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -159,7 +160,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def make_config(variant: str, **settings: Any) -> ModelConfig:
-    """The configuration of a named variant; `settings` win over the variant's own.
+    """The configuration of a named variant, or of `5-block` and the like; `settings` win over the variant's own.
 
     >>> make_config("uniform", d_vocab=36, n_ctx=18).mixer
     'uniform'
@@ -167,6 +168,9 @@ def make_config(variant: str, **settings: Any) -> ModelConfig:
     Traceback (most recent call last):
     probe.errors.ProbeError: there is no variant 'two-blok'; did you mean 'two-block' or 'one-block'?
     """
+    stacked = re.fullmatch(r"(\d+)-block", variant)
+    if stacked:
+        return ModelConfig(**{"n_layers": int(stacked.group(1)), **settings})
     if variant not in VARIANTS:
         raise ProbeError(f"there is no variant {variant!r}; {nearest(variant, VARIANTS)}")
     return ModelConfig(**{**VARIANTS[variant], **settings})
