@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
