@@ -191,9 +191,9 @@ def _edit(sites: Sequence[Site], value: Tensor, n: int) -> Edit:
     def edit(tensor: Tensor) -> Tensor:
         shape = tensor.shape[1:]
         mask = torch.zeros(len(sites), *shape, dtype=torch.bool, device=tensor.device)
-        cut = value[:, -shape[0] :] if sites[0].kind != "pattern" else value[:, :, -shape[1] :]
-        length = value.shape[2] if sites[0].kind == "pattern" else value.shape[1]
-        held = tensor.shape[2] if sites[0].kind == "pattern" else tensor.shape[1]
+        axis = 2 if sites[0].kind == "pattern" else 1  # that of the positions which ask
+        length, held = value.shape[axis], tensor.shape[axis]
+        cut = value.narrow(axis, length - held, held)
         for number, site in enumerate(sites):
             at = slice(None) if site.position is None else site.position % length - (length - held)
             if isinstance(at, int) and at < 0:

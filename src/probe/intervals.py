@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import numpy as np
 
@@ -24,16 +26,25 @@ def bootstrap_interval(
     return float(low), float(high)
 
 
-def share_interval(successes: int, n: int, *, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share (Wilson 1927): right also where all or none of `n` succeeded.
+def share_interval(successes: int, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share: right also where all or none of `n` succeeded.
 
     >>> [round(bound, 3) for bound in share_interval(16, 16)]
     [0.806, 1.0]
     """
-    share, spread = successes / n, z * z / n
-    centre = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * (share * (1 - share) / n + spread / (4 * n)) ** 0.5
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return wilson(successes / n, n)
+
+
+def wilson(share: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's interval for a share of n independent trials (Wilson 1927).
+
+    >>> [round(x, 3) for x in wilson(1.0, 10)]
+    [0.722, 1.0]
+    """
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return (0.0 if share == 0 else max(0.0, centre - half)), (1.0 if share == 1 else min(1.0, centre + half))
 
 
 def cluster_interval(

@@ -32,11 +32,11 @@ class Score:
 
 
 def logit_difference(
-    logits: Float[Tensor, "example d_vocab"], answer: Int[Tensor, " example"], distractor: Int[Tensor, " example"]
-) -> Float[Tensor, " example"]:
+    logits: Float[Tensor, "... example d_vocab"], answer: Int[Tensor, " example"], distractor: Int[Tensor, " example"]
+) -> Float[Tensor, "... example"]:
     """Logit of the answer minus logit of the distractor, in logits; positive where the model prefers the answer."""
-    rows = torch.arange(len(logits), device=logits.device)
-    return logits[rows, answer] - logits[rows, distractor]
+    rows = torch.arange(len(answer), device=logits.device)
+    return logits[..., rows, answer] - logits[..., rows, distractor]
 
 
 def score(

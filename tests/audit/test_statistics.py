@@ -15,9 +15,9 @@ from probe.audit.statistics import (
     holm,
     permutation_p,
     smallest_gap,
-    wilson,
 )
 from probe.audit.verdict import judge
+from probe.intervals import wilson
 
 
 @pytest.mark.parametrize("size", [1, 4])

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from probe.activations import Site, cached, sweep
 from probe.intervals import cluster_interval
+from probe.metrics import logit_difference
 from probe.models.transformer import Transformer
 from probe.paths import EMBEDDING, Node, Port, Recording, before, nodes_of, patched_paths, record
 from probe.result import AnalysisResult, Provenance
@@ -66,8 +66,7 @@ class Trace:
 
 def difference(logits: Float[Tensor, "... pair d_vocab"], contrast: Contrast) -> Float[Tensor, "... pair"]:
     """Logit of the clean answer minus logit of the other one."""
-    rows = torch.arange(len(contrast.answer))
-    return logits[..., rows, contrast.answer] - logits[..., rows, contrast.other_answer]
+    return logit_difference(logits, contrast.answer, contrast.other_answer)
 
 
 def trace(model: Transformer, contrast: Contrast, provenance: Provenance) -> Trace:

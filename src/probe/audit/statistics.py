@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from probe.intervals import wilson
+
 Array = NDArray[np.float64]
 RESAMPLES = 2000
 PERMUTATIONS = 9999
@@ -139,18 +141,6 @@ def _interval(mean: float, drawn: Array, centre: float, widen: float, groups: in
         high=float(min(1.0, mean + widen * max(high, 0.0))),
         standard_error=float(drawn.std()) * widen,
     )
-
-
-def wilson(share: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's interval for a share of n independent trials (Wilson 1927).
-
-    >>> [round(x, 3) for x in wilson(1.0, 10)]
-    [0.722, 1.0]
-    """
-    z = float(stats.norm.ppf(0.5 + confidence / 2))
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return (0.0 if share == 0 else max(0.0, centre - half)), (1.0 if share == 1 else min(1.0, centre + half))
 
 
 def permutation_p(

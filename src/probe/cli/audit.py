@@ -44,6 +44,7 @@ def audit(
     import sys
 
     from probe.cli import audit_jobs as jobs_room
+    from probe.cli.options import available_cores
     from probe.errors import CheckFailed, NotThere, ProbeError, nearest
     from probe.files import to_json, write_atomic
     from probe.report import audit as report
@@ -75,7 +76,7 @@ def audit(
         asked = answers_of_run(runs, run) if run else answers_of_pretrained(Path(model))
     say = (lambda text: print(text, file=sys.stderr, flush=True)) if not quiet else (lambda _: None)
     parts = [job] if pool else [job.only(source) for source in data]
-    results, errors = jobs_room.run(parts, workers=jobs or os.cpu_count() or 1, model=asked, say=say)
+    results, errors = jobs_room.run(parts, workers=jobs or available_cores(), model=asked, say=say)
     if errors and not results:
         first = errors[0][1]
         if len(errors) > 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tomllib
@@ -25,7 +24,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no h
 
 def print_json(value: Any) -> None:
     """Print one JSON object to stdout."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    from probe.files import to_json
+
+    print(to_json(value))
 
 
 def hint(message: str, quiet: bool = False) -> None:

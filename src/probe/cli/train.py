@@ -77,19 +77,16 @@ def train(
     dataset, origin = lab.open_dataset(task, data)
     named = {"n_heads": heads, "d_model": d_model, "position": position, "norm": norm}
     training = {"steps": steps, "lr": lr, "batch_size": batch_size, "optimizer": optimizer, "until": until}
-    name, model = _variant(blocks, variant)
-    model |= {key: value for key, value in named.items() if value is not None}
+    name, model = _variant(blocks, variant), {key: value for key, value in named.items() if value is not None}
     training = {key: value for key, value in training.items() if value is not None}
     _sort_settings(parse_settings(settings or []), model, training)
     chosen = parse_seeds(seeds) if seeds is not None else [seed]
     per_process = default_threads() if threads is None else threads
     if per_process < 1:
         raise ProbeError(f"--threads {threads}: must be 1 or more")
-    planned = []
+    planned, on = [], _device(device)
     for each in chosen:
-        plan = lab.make_plan(
-            dataset, name, training_for(name, **{**training, "seed": each}), model, _device(device), per_process
-        )
+        plan = lab.make_plan(dataset, name, training_for(name, **{**training, "seed": each}), model, on, per_process)
         planned.append(lab.plan_run(plan, runs, sys.argv[1:]))
     hint(f"on {origin}", quiet or json)
     if all(run.finished for run in planned):
@@ -106,14 +103,14 @@ def train(
         _print_sweep(summaries, dataset, json, quiet)
 
 
-def _variant(blocks: int | None, variant: str | None) -> tuple[str, dict[str, Any]]:
-    """The named variant that `--blocks` or `--variant` means, with its label and settings."""
+def _variant(blocks: int | None, variant: str | None) -> str:
+    """The named variant that `--blocks` or `--variant` means."""
     if variant is not None:
-        return variant, {}
+        return variant
     count = 2 if blocks is None else blocks
     if count < 0:
         raise ProbeError(f"--blocks {count}: must be 0 or more")
-    return {0: "no-context", 1: "one-block", 2: "two-block"}.get(count, f"{count}-block"), {}
+    return {0: "no-context", 1: "one-block", 2: "two-block"}.get(count, f"{count}-block")
 
 
 def _sort_settings(settings: dict[str, Any], model: dict[str, Any], training: dict[str, Any]) -> None:

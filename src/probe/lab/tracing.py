@@ -72,10 +72,10 @@ def trace_run(run: Run, pairs: int | None = None) -> list[Trace]:
     from probe.analyses.trace import trace
 
     torch.set_num_threads(run.manifest["threads"])
-    model, dataset = open_model(run), run_dataset(run)
+    model, dataset, source = open_model(run), run_dataset(run), provenance(run)
     traces = []
     for contrast in contrasts_of(dataset, pairs):
-        done = trace(model, contrast, provenance(run))
+        done = trace(model, contrast, source)
         for result in (done.nodes, done.edges, done.ways) if done.checks else ():
             store.save_result(run, result.name.replace(" ", "-"), result)
         traces.append(done)
