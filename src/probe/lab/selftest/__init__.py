@@ -1,0 +1,21 @@
+"""Every metric on models and maps whose value is known, before anyone believes it on a model whose value is not."""
+
+from __future__ import annotations
+
+from probe.lab.selftest.basics import accuracy, model, order
+from probe.lab.selftest.check import Check
+from probe.lab.selftest.circuits import solvers
+from probe.lab.selftest.heads import induction, maps, weights
+
+__all__ = ["WITHOUT_ORACLE", "Check", "selftest"]
+
+WITHOUT_ORACLE = ("entropy and attention by role (read off, nothing to be known)", "wall time")
+"""What the product prints and no oracle checks."""
+
+GROUPS = (accuracy, order, model, maps, induction, weights, solvers)
+"""Functions that return checks, in the order of the table."""
+
+
+def selftest() -> list[Check]:
+    """Run all checks; about five seconds."""
+    return [check for group in GROUPS for check in group()]
