@@ -13,7 +13,7 @@ sentence. *Denoising* is the share gained by the other run when it sees the clea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -104,15 +104,18 @@ def trace(model: Transformer, contrast: Contrast, provenance: Provenance) -> Tra
     def into_logits(source: Recording) -> Float[np.ndarray, " pair"]:
         return lost(patched_paths(model, own, source, [nodes_of(model)], [(EMBEDDING, "logits")]))[0]
 
+    checks = {
+        "clean into clean": float(np.abs(into_logits(own)).max()),
+        "everything from the other run": float(np.abs(into_logits(other) - 1).max()),
+    }
+    named = strategy(model.config.n_layers, way_rows, node_rows)
+    ways = collected("ways", way_rows)
     return Trace(
         nodes=collected("nodes", node_rows),
         edges=collected("edges", edge_rows),
-        ways=collected("ways", way_rows),
-        strategy=strategy(model.config.n_layers, way_rows, node_rows),
-        checks={
-            "clean into clean": float(np.abs(into_logits(own)).max()),
-            "everything from the other run": float(np.abs(into_logits(other) - 1).max()),
-        },
+        ways=replace(ways, details={**ways.details, "strategy": named, "checks": checks}),
+        strategy=named,
+        checks=checks,
     )
 
 

@@ -7,6 +7,7 @@ imported inside the functions that need it.
 from probe.lab.data import open_dataset, run_dataset
 from probe.lab.looking import Question, ask, attention_of, heads_of
 from probe.lab.models import open_model, provenance
+from probe.lab.reporting import material_of, report_on, report_path, write_report
 from probe.lab.tracing import contrasts_of, trace_run
 from probe.lab.training import (
     Plan,
@@ -27,13 +28,17 @@ __all__ = [
     "contrasts_of",
     "heads_of",
     "make_plan",
+    "material_of",
     "open_dataset",
     "open_model",
     "plan_run",
     "provenance",
+    "report_on",
+    "report_path",
     "run_dataset",
     "summary",
     "trace_run",
     "train_here",
     "train_side_by_side",
+    "write_report",
 ]
