@@ -66,7 +66,11 @@ class Browser:
         options = {
             "args": arguments,
             "binary": shutil.which("chromium"),
-            "prefs": {"download.default_directory": str(self.downloads), "download.prompt_for_download": False},
+            "prefs": {
+                "download.default_directory": str(self.downloads),
+                "download.prompt_for_download": False,
+                "profile.default_content_setting_values.automatic_downloads": 1,
+            },
         }
         wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
         answer = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}}, session="")

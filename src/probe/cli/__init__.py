@@ -17,6 +17,7 @@ import typer
 
 from probe.cli.attn_map import attn_map
 from probe.cli.audit import audit
+from probe.cli.compare import compare
 from probe.cli.generate_task import generate_task
 from probe.cli.heads import heads
 from probe.cli.listing import doctor, runs, tasks
@@ -24,6 +25,7 @@ from probe.cli.report import report
 from probe.cli.selftest import selftest
 from probe.cli.trace import trace
 from probe.cli.train import train
+from probe.cli.verify import verify
 from probe.errors import ProbeError
 
 app = typer.Typer(
@@ -45,6 +47,8 @@ COMMANDS = {
     "heads": heads,
     "trace": trace,
     "report": report,
+    "compare": compare,
+    "verify": verify,
     "selftest": selftest,
     "tasks": tasks,
     "runs": runs,

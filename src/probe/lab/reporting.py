@@ -30,10 +30,15 @@ Tell = Callable[[str], None]
 class Analysis:
     """One thing that a report wants to know of a run."""
 
-    results: str
-    """The name that its results have, or begin with where there is one for each contrast."""
-    compute: Callable[[Run], Any]
-    """Computes them all and keeps them with the run."""
+    results: tuple[str, ...]
+    """The names of its results; one that ends in a dash is their beginning, where there is one for each contrast."""
+    compute: Callable[[Run, int | None], Any]
+    """Computes them all and keeps them with the run; over about so many pairs where it counts pairs."""
+
+    @property
+    def name(self) -> str:
+        """What a reader calls it."""
+        return self.results[0].split("-")[0]
 
 
 def accuracy_of(run: Run) -> AnalysisResult:
@@ -51,9 +56,9 @@ def accuracy_of(run: Run) -> AnalysisResult:
 
 
 ANALYSES = (
-    Analysis(results="accuracy", compute=accuracy_of),
-    Analysis(results="heads", compute=heads_of),
-    Analysis(results="trace-ways-", compute=trace_run),
+    Analysis(results=("accuracy",), compute=lambda run, pairs: accuracy_of(run)),
+    Analysis(results=("heads", "composition"), compute=lambda run, pairs: heads_of(run)),
+    Analysis(results=("trace-ways-", "trace-nodes-", "trace-edges-"), compute=trace_run),
 )
 """In the order in which they are computed; each is one line."""
 
@@ -67,12 +72,12 @@ def material_of(run: Run, tell: Tell = lambda doing: None) -> Material:
     outcome, dataset, source = summary(run), run_dataset(run), provenance(run)
     missing: dict[str, str] = {}
     for analysis in ANALYSES:
-        if not any(_fresh(run, name, source) for name in result_names(run) if _belongs(name, analysis)):
-            tell(f"computing {analysis.results.rstrip('-')} …")
+        if not any(_fresh(run, name, source) for name in result_names(run) if belongs(name, analysis)):
+            tell(f"computing {analysis.name} …")
             try:
-                analysis.compute(run)
+                analysis.compute(run, None)
             except ProbeError as error:
-                missing[analysis.results.rstrip("-")] = str(error)
+                missing[analysis.name] = str(error)
     view, along = None, None
     try:
         view, along = _looked(run, dataset, source, tell)
@@ -118,8 +123,9 @@ def _but_seed(run: Run) -> Any:
     return manifest["data_sha256"], manifest["variant"], training, run.config
 
 
-def _belongs(name: str, analysis: Analysis) -> bool:
-    return name.startswith(analysis.results) if analysis.results.endswith("-") else name == analysis.results
+def belongs(name: str, analysis: Analysis) -> bool:
+    """Whether a result of that name is one of an analysis."""
+    return any(name.startswith(own) if own.endswith("-") else name == own for own in analysis.results)
 
 
 def _fresh(run: Run, name: str, source: Provenance) -> bool:
@@ -180,10 +186,15 @@ def attention_along(run: Run, question: Question, tell: Tell = lambda doing: Non
 
 def report_on(runs: Sequence[Run], tell: Tell = lambda doing: None) -> tuple[Report, dict[str, str]]:
     """The report on a run, or on several beside each other; and what it goes without, with the reasons."""
+    from probe.report.comparison import comparison_of
     from probe.report.story import report_of
 
-    material = material_of(runs[0], tell)
-    return report_of(material), dict(material.missing)
+    if len(runs) == 1:
+        material = material_of(runs[0], tell)
+        return report_of(material), dict(material.missing)
+    materials = [material_of(run, lambda doing, name=run.name: tell(f"{name}: {doing}")) for run in runs]
+    gone = {f"{each.run.name}, {name}": why for each in materials for name, why in each.missing.items()}
+    return comparison_of(materials), gone
 
 
 def report_path(runs: Sequence[Run], kind: str) -> Path:

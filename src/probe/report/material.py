@@ -71,6 +71,8 @@ def stated_numbers(results: Mapping[str, AnalysisResult]) -> dict[str, Any]:
             columns = {column: result.table[column].tolist() for column in result.table.columns}
             rows = zip(*columns.values(), strict=True)
             stated[name] = {"columns": list(columns), "rows": [[plain(cell) for cell in row] for row in rows]}
+            if "pairs" in result.details:
+                stated[name]["pairs"] = result.details["pairs"]
     return stated
 
 

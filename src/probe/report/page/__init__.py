@@ -26,10 +26,6 @@ from probe.figures.svg import stylesheet, to_svg
 from probe.report.document import Figure, Maps, Number, Panel, Part, Report
 
 _STYLE = re.compile("<style>.*?</style>", re.DOTALL)
-_TOLD_TWICE = re.compile(r'( data-value="[^"]*")><title>[^<]*</title></rect>(?=<text)')
-"""A cell of a heat map whose value is written into it."""
-_NOTHING = re.compile(r'<rect [^>]*fill-opacity="(0|\.00\d)"[^>]*/><text [^>]*>-?0\.00</text>')
-"""A cell of a heat map that is as good as 0."""
 _XMLNS = ' xmlns="http://www.w3.org/2000/svg"'
 LARGEST = 48
 """Maps of more words are pictures, and their values are read from the pixels."""
@@ -100,8 +96,8 @@ def _groups(figure: Figure) -> Iterator[tuple[str, list[Panel]]]:
 
 
 def _svg(panel: Panel) -> Markup:
-    """A drawing without its own styles, and without titles on written values; drawings escape every word themselves."""
-    return Markup(_NOTHING.sub("", _TOLD_TWICE.sub(r"\1/>", _STYLE.sub("", panel.svg, count=1).replace(_XMLNS, "", 1))))
+    """A drawing without its own styles; drawings escape every word themselves."""
+    return Markup(_STYLE.sub("", panel.svg, count=1).replace(_XMLNS, "", 1))
 
 
 def _json(value: Any) -> Markup:

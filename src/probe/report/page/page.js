@@ -292,17 +292,19 @@
     slider.hidden = false;
     const input = slider.querySelector("input"), said = slider.querySelector("output");
     const live = maps.filter((map) => map.key.startsWith("t."));
-    const frames = all("[data-step-min]");
+    const strips = all("figure.strip svg").map((svg) => ({ svg, dots: all("circle[data-x]", svg) })).filter(({ dots }) => dots.length > 1);
     const move = () => {
       step = Number(input.value);
       said.textContent = `step ${data.steps[step]}${data.said[step] ? `: ${data.said[step]}` : ""}`;
       input.setAttribute("aria-valuetext", said.textContent);
       for (const map of live) redraw(map);
-      for (const frame of frames) {
-        const { stepMin, stepMax, x, y, width, height } = frame.dataset;
-        const at = Number(x) + (Number(width) * (data.steps[step] - stepMin)) / (stepMax - stepMin || 1);
-        frame.ownerSVGElement.querySelector(".hl-step")?.remove();
-        draw("line", { class: "hl-step", x1: at, x2: at, y1: y, y2: Number(y) + Number(height) }, frame.ownerSVGElement);
+      for (const { svg, dots } of strips) {
+        const places = dots.map((dot) => [Number(dot.dataset.x), dot.cx.baseVal.value]).sort((one, two) => one[0] - two[0]);
+        const [[x0, left], [x1, right]] = [places[0], places.at(-1)];
+        const heights = dots.map((dot) => dot.cy.baseVal.value);
+        const at = left + ((right - left) * (data.steps[step] - x0)) / (x1 - x0 || 1);
+        svg.querySelector(".hl-step")?.remove();
+        draw("line", { class: "hl-step", x1: at, x2: at, y1: Math.min(...heights) - 8, y2: Math.max(...heights) + 4 }, svg);
       }
       if (shown?.map.key.startsWith("t.")) show(shown);
     };
