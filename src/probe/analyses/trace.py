@@ -18,37 +18,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from probe.activations import Site, cached, sweep
+from probe.contrasts import FEWEST, Contrast, answered, difference
 from probe.intervals import cluster_interval
-from probe.metrics import logit_difference
 from probe.models.transformer import Transformer
 from probe.paths import EMBEDDING, Node, Port, Recording, before, nodes_of, patched_paths, record
 from probe.result import AnalysisResult, Provenance
 
 ATTENTION_PORTS: tuple[Port, ...] = ("q", "k", "v")
-FEWEST = 8
-"""Pairs that a model has to answer right, in both of their sentences, before its circuit is asked for."""
 HALF = 0.5
 """What carries more than half of the effect is called the way by which it goes."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Contrast:
-    """Pairs of prompts of one length, and the answer of each; what makes them differ has a name."""
-
-    name: str
-    clean: Int[Tensor, "pair pos"]
-    other: Int[Tensor, "pair pos"]
-    answer: Int[Tensor, " pair"]
-    """Of the clean prompt."""
-    other_answer: Int[Tensor, " pair"]
-    groups: Sequence[str]
-    """What is resampled together for intervals."""
-    roles: Mapping[int, str]
-    """Position -> what stands there; the last position is where the answer is named."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,29 +46,21 @@ class Trace:
     """The nulls, as largest errors: all must be near 0."""
 
 
-def difference(logits: Float[Tensor, "... pair d_vocab"], contrast: Contrast) -> Float[Tensor, "... pair"]:
-    """Logit of the clean answer minus logit of the other one."""
-    return logit_difference(logits, contrast.answer, contrast.other_answer)
-
-
 def trace(model: Transformer, contrast: Contrast, provenance: Provenance) -> Trace:
     """Trace one contrast through a model.
 
     Raises:
         ProbeError: a model whose residual stream is no sum (see `probe.paths.record`).
     """
-    own, other = record(model, contrast.clean), record(model, contrast.other)
-    right = (difference(own.logits, contrast) > 0) & (difference(other.logits, contrast) < 0)
-    n = int(right.sum())
+    asked, contrast = len(contrast), answered(model, contrast)
+    n = len(contrast)
     if n < FEWEST:
-        said = f"not traced: the model answers {n} of {len(right)} pairs right both ways, {FEWEST} are needed"
+        said = f"not traced: the model answers {n} of {asked} pairs right both ways, {FEWEST} are needed"
         nothing = _collected(contrast, n, provenance)
         return Trace(
             nodes=nothing("nodes", []), edges=nothing("edges", []), ways=nothing("ways", []), strategy=said, checks={}
         )
-    if n < len(right):
-        contrast = _only(contrast, right)
-        own, other = record(model, contrast.clean), record(model, contrast.other)
+    own, other = record(model, contrast.clean), record(model, contrast.other)
     clean, corrupted = difference(own.logits, contrast), difference(other.logits, contrast)
     distance = clean - corrupted
 
@@ -118,20 +92,6 @@ def trace(model: Transformer, contrast: Contrast, provenance: Provenance) -> Tra
 
 Effect = Callable[[Tensor], np.ndarray]
 Row = dict[str, Any]
-
-
-def _only(contrast: Contrast, kept: Tensor) -> Contrast:
-    """The pairs that are kept."""
-    rows = kept.nonzero().flatten().tolist()
-    return Contrast(
-        name=contrast.name,
-        clean=contrast.clean[rows],
-        other=contrast.other[rows],
-        answer=contrast.answer[rows],
-        other_answer=contrast.other_answer[rows],
-        groups=tuple(str(contrast.groups[i]) for i in rows),
-        roles=contrast.roles,
-    )
 
 
 def _collected(contrast: Contrast, n: int, provenance: Provenance) -> Callable[[str, list[Row]], AnalysisResult]:

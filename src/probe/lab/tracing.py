@@ -13,7 +13,8 @@ from probe.store import Run
 from probe.tasks.dataset import Dataset
 
 if TYPE_CHECKING:
-    from probe.analyses.trace import Contrast, Trace
+    from probe.analyses.trace import Trace
+    from probe.contrasts import Contrast
 
 
 def contrasts_of(dataset: Dataset, pairs: int | None = None) -> list[Contrast]:
@@ -22,7 +23,7 @@ def contrasts_of(dataset: Dataset, pairs: int | None = None) -> list[Contrast]:
     Both directions of a minimal pair count, so that no kind of adjective is the clean one. `pairs` takes about so many,
     evenly spaced.
     """
-    from probe.analyses.trace import Contrast
+    from probe.contrasts import Contrast
     from probe.tasks.dataset import minimal_pairs
     from probe.tasks.spec import Cloze
 

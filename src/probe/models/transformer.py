@@ -164,11 +164,16 @@ class Attention(nn.Module):
         self, inputs: Float[Tensor, "three batch pos head d_model"], tap: Tap
     ) -> Float[Tensor, "batch pos d_model"]:
         """Attend, where every head has an input of its own for query, key and value (path patching)."""
+        q, k, v = self.projected_split(inputs)
+        return self.attend(q, k, v, tap, None)
+
+    def projected_split(
+        self, inputs: Float[Tensor, "three batch pos head d_model"]
+    ) -> Float[Tensor, "three batch pos head d_head"]:
+        """Queries, keys and values, of every head's own inputs."""
         pattern = "three batch pos head d_model, three head d_head d_model -> three batch pos head d_head"
         qkv = einsum(inputs, self.projections(), pattern)
-        if self.b_QKV is not None:
-            qkv = qkv + self.b_QKV.view(3, 1, 1, self.config.n_heads, -1)
-        return self.attend(qkv[0], qkv[1], qkv[2], tap, None)
+        return qkv if self.b_QKV is None else qkv + self.b_QKV.view(3, 1, 1, self.config.n_heads, -1)
 
     def attend(
         self,
@@ -178,7 +183,25 @@ class Attention(nn.Module):
         tap: Tap,
         dropout: Generator | None,
     ) -> Float[Tensor, "batch query d_model"]:
-        """Mix the values: softmax(q k^T / sqrt(d_head) + mask) v, then the output projection.
+        """Mix the values, then the output projection."""
+        z = self.mixed(q, k, v, tap, dropout)
+        if self.W_ZO is None or self.W_O is None:
+            return z.flatten(-2)
+        if tap.wants(f"{self.path}.hook_result"):
+            each = einsum(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query head d_model")
+            out = tap(f"{self.path}.hook_result", each).sum(-2)
+            return out if self.b_O is None else out + self.b_O
+        return F.linear(z.flatten(-2), self.W_ZO.T, self.b_O)
+
+    def mixed(
+        self,
+        q: Float[Tensor, "batch query head d_head"],
+        k: Float[Tensor, "batch key head d_head"],
+        v: Float[Tensor, "batch key head d_head"],
+        tap: Tap,
+        dropout: Generator | None,
+    ) -> Float[Tensor, "batch query head d_head"]:
+        """Mix the values: softmax(q k^T / sqrt(d_head) + mask) v.
 
         Where there are fewer queries than keys, the queries are those of the last positions.
         """
@@ -202,14 +225,7 @@ class Attention(nn.Module):
         else:
             mask = causal_mask(*shape, q)[None] if bias is None else (bias + causal_mask(*shape, q))[None]
             z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
-        z = tap(f"{path}.hook_z", z.transpose(1, 2))  # batch query head d_head
-        if self.W_ZO is None or self.W_O is None:
-            return z.flatten(-2)
-        if tap.wants(f"{path}.hook_result"):
-            each = einsum(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query head d_model")
-            out = tap(f"{path}.hook_result", each).sum(-2)
-            return out if self.b_O is None else out + self.b_O
-        return F.linear(z.flatten(-2), self.W_ZO.T, self.b_O)
+        return tap(f"{path}.hook_z", z.transpose(1, 2))  # batch query head d_head
 
 
 def causal_mask(query: int, key: int, like: Tensor) -> Float[Tensor, "query key"]:
