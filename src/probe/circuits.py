@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from einops import einsum, rearrange
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
 from probe.activations import ROWS
-from probe.models.transformer import MLP, NO_TAP, Attention, Transformer
+from probe.models.transformer import NO_TAP, Attention, Block, Transformer
 from probe.paths import EMBEDDING, Node, Port, Recording, before, nodes_of, outputs_of
 
 Ablation = Literal["other", "zero", "mean", "mean by role", "resample"]
@@ -57,7 +56,10 @@ def edges_of(model: Transformer) -> list[Edge]:
     nodes = nodes_of(model)
     ports: list[tuple[Node, Port]] = []
     for node in nodes[1:]:
-        ports += [(node, "mlp")] if node.head is None else [(node, "q"), (node, "k"), (node, "v")]
+        if node.head is None:
+            ports.append((node, "mlp"))
+        else:
+            ports.extend((node, port) for port in ATTENTION_PORTS)
     ports.append((EMBEDDING, "logits"))
     return [Edge(sender, node, port) for node, port in ports for sender in nodes if before(sender, node, port)]
 
@@ -112,10 +114,12 @@ def run_circuits(
     index = {edge: i for i, edge in enumerate(edges_of(model))}
     nodes = nodes_of(model)
     n, pos = own.tokens.shape
-    here = torch.ones(len(nodes), pos, dtype=torch.bool)
-    for node, places in (positions or {}).items():
-        here[nodes.index(node)] = False
-        here[nodes.index(node), list(places)] = True
+    here = None
+    if positions is not None:
+        here = torch.ones(len(nodes), 1, pos, 1)
+        for node, places in positions.items():
+            here[nodes.index(node)] = 0
+            here[nodes.index(node), 0, list(places)] = 1
     missing = torch.stack([absent[node] for node in nodes])  # node example pos d_model
     each = max(1, ROWS // n)
     return torch.cat(
@@ -127,40 +131,50 @@ def _run(
     model: Transformer,
     own: Recording,
     missing: Float[Tensor, "node example pos d_model"],
-    here: Bool[Tensor, "node pos"],
+    here: Float[Tensor, "node 1 pos 1"] | None,
     kept: Bool[Tensor, "circuit edge"],
     index: Mapping[Edge, int],
 ) -> Float[Tensor, "circuit example d_vocab"]:
-    """Circuits that run as one batch."""
+    """Circuits that run as one batch; the last layer asks and thinks at the last position alone."""
     nodes = nodes_of(model)
     n_heads, circuits = model.config.n_heads, len(kept)
     n, pos, d_model = missing.shape[1:]
-    # what each node writes here beyond what stands in for it; 0 until it has written, so that readers need no order
-    extra = torch.zeros(len(nodes), circuits, n, pos, d_model)
-    biases = torch.zeros(d_model)
+    extra = torch.zeros(circuits, len(nodes), n, pos, d_model)  # what each node writes beyond what stands in for it
+    given = torch.zeros(n, pos, d_model)  # what stands in for the nodes so far, and biases
 
-    def seen(readers: Sequence[tuple[Node, Port]]) -> Float[Tensor, "circuit reader example pos d_model"]:
-        """What ports that read the stream at one place see."""
-        senders = [i for i, node in enumerate(nodes) if before(node, *readers[0])]
-        mask = kept[:, [[index[Edge(nodes[i], *reader)] for i in senders] for reader in readers]].float()
-        written = extra[senders] * here[senders][:, None, None, :, None]
-        return einsum(mask, written, "c r s, s c e p d -> c r e p d") + missing[senders].sum(0) + biases
+    def seen(readers: Sequence[tuple[Node, Port]], q: int) -> Float[Tensor, "circuit reader example pos d_model"]:
+        """What ports that read the stream at one place see, at the last `q` positions."""
+        senders = [node for node in nodes if before(node, *readers[0])]  # they are the first ones: nodes write in order
+        mask = kept[:, [[index[Edge(node, *reader)] for node in senders] for reader in readers]].float()
+        written = extra[:, : len(senders), :, -q:]
+        written = (written if here is None else written * here[: len(senders), :, -q:]).flatten(2)
+        base = given[:, -q:].reshape(1, 1, -1).expand(circuits, len(readers), -1)
+        return torch.baddbmm(base, mask, written).view(circuits, len(readers), n, q, d_model)
 
-    def wrote(node: Node, value: Tensor) -> None:
-        extra[nodes.index(node)] = value.view(circuits, n, pos, d_model) - missing[nodes.index(node)]
+    def wrote(node: Node, value: Float[Tensor, "row pos d_model"]) -> None:
+        i, q = nodes.index(node), value.shape[1]
+        extra[:, i, :, -q:] = value.view(circuits, n, q, d_model) - missing[i, :, -q:]
+        given.add_(missing[i])
 
-    wrote(EMBEDDING, own.written[EMBEDDING].repeat(circuits, 1, 1, 1))
+    wrote(EMBEDDING, own.written[EMBEDDING].repeat(circuits, 1, 1))
     for layer, block in enumerate(model.blocks):
+        assert isinstance(block, Block)
+        q = 1 if layer == model.config.n_layers - 1 else pos
         attention = block.attn
         if isinstance(attention, Attention):
-            read = seen([(Node(layer, head), port) for port in ATTENTION_PORTS for head in range(n_heads)])
-            inputs = rearrange(read, "c (three head) e p d -> three (c e) p head d", three=3)
-            q, k, v = attention.projected_split(block.read(inputs, block.ln1, NO_TAP))  # pyright: ignore
-            z = attention.mixed(q, k, v, NO_TAP, None)
+            projected: dict[Port, Tensor] = {}
+            for port in ATTENTION_PORTS:
+                asked = q if port == "q" else pos
+                inputs = block.read(seen([(Node(layer, h), port) for h in range(n_heads)], asked), block.ln1, NO_TAP)
+                heads = attention.projected_heads(inputs.flatten(2, 3), port)  # circuit head (example pos) d_head
+                heads = heads.view(circuits, n_heads, n, asked, -1)
+                projected[port] = heads.permute(0, 2, 3, 1, 4).flatten(0, 1)  # (circuit example) pos head d_head
+            z = attention.mixed(projected["q"], projected["k"], projected["v"], NO_TAP, None)
             for head, matrix in enumerate(outputs_of(model, layer)):
                 wrote(Node(layer, head), z[:, :, head] @ matrix)
-            biases = biases if attention.b_O is None else biases + attention.b_O
-        if isinstance(block.mlp, MLP):
-            read = seen([(Node(layer), "mlp")])[:, 0].flatten(0, 1)
-            wrote(Node(layer), block.mlp(block.read(read, block.ln2, NO_TAP), NO_TAP))  # pyright: ignore
-    return model.unembedded(seen([(EMBEDDING, "logits")])[:, 0, :, -1])
+            if attention.b_O is not None:
+                given.add_(attention.b_O)
+        if block.mlp is not None:
+            stream = seen([(Node(layer), "mlp")], q).view(-1, q, d_model)
+            wrote(Node(layer), block.mlp(block.read(stream, block.ln2, NO_TAP), NO_TAP))
+    return model.unembedded(seen([(EMBEDDING, "logits")], 1)[:, 0, :, 0])

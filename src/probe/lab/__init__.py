@@ -6,8 +6,8 @@ imported inside the functions that need it.
 
 from probe.lab.data import open_dataset, run_dataset
 from probe.lab.looking import Question, ask, attention_of, heads_of
-from probe.lab.models import open_model, provenance
-from probe.lab.tracing import contrasts_of, trace_run
+from probe.lab.models import open_model, provenance, untrained_model
+from probe.lab.tracing import attribution_of, contrasts_of, evidence_of, lens_of, stability_of, sweeps_of, trace_run
 from probe.lab.training import (
     Plan,
     advance_run,
@@ -23,6 +23,12 @@ __all__ = [
     "Question",
     "advance_run",
     "ask",
+    "attribution_of",
+    "evidence_of",
+    "lens_of",
+    "stability_of",
+    "sweeps_of",
+    "untrained_model",
     "attention_of",
     "contrasts_of",
     "heads_of",

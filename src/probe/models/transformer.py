@@ -164,16 +164,19 @@ class Attention(nn.Module):
         self, inputs: Float[Tensor, "three batch pos head d_model"], tap: Tap
     ) -> Float[Tensor, "batch pos d_model"]:
         """Attend, where every head has an input of its own for query, key and value (path patching)."""
-        q, k, v = self.projected_split(inputs)
-        return self.attend(q, k, v, tap, None)
-
-    def projected_split(
-        self, inputs: Float[Tensor, "three batch pos head d_model"]
-    ) -> Float[Tensor, "three batch pos head d_head"]:
-        """Queries, keys and values, of every head's own inputs."""
         pattern = "three batch pos head d_model, three head d_head d_model -> three batch pos head d_head"
         qkv = einsum(inputs, self.projections(), pattern)
-        return qkv if self.b_QKV is None else qkv + self.b_QKV.view(3, 1, 1, self.config.n_heads, -1)
+        if self.b_QKV is not None:
+            qkv = qkv + self.b_QKV.view(3, 1, 1, self.config.n_heads, -1)
+        return self.attend(qkv[0], qkv[1], qkv[2], tap, None)
+
+    def projected_heads(
+        self, inputs: Float[Tensor, "batch head pos d_model"], part: str
+    ) -> Float[Tensor, "batch head pos d_head"]:
+        """Every head's query ("q"), key or value, of an input of its own."""
+        i = "qkv".index(part)
+        projected = inputs @ self.projections()[i].transpose(-1, -2)
+        return projected if self.b_QKV is None else projected + self.b_QKV.view(3, self.config.n_heads, 1, -1)[i]
 
     def attend(
         self,
