@@ -6,9 +6,9 @@ imported inside the functions that need it.
 
 from probe.lab.data import open_dataset, run_dataset
 from probe.lab.looking import Question, ask, attention_of, heads_of
-from probe.lab.models import open_model, provenance
+from probe.lab.models import open_model, provenance, untrained_model
 from probe.lab.reporting import material_of, report_on, report_path, write_report
-from probe.lab.tracing import contrasts_of, trace_run
+from probe.lab.tracing import attribution_of, contrasts_of, evidence_of, lens_of, stability_of, sweeps_of, trace_run
 from probe.lab.training import (
     Plan,
     advance_run,
@@ -25,8 +25,11 @@ __all__ = [
     "advance_run",
     "ask",
     "attention_of",
+    "attribution_of",
     "contrasts_of",
+    "evidence_of",
     "heads_of",
+    "lens_of",
     "make_plan",
     "material_of",
     "open_dataset",
@@ -36,9 +39,12 @@ __all__ = [
     "report_on",
     "report_path",
     "run_dataset",
+    "stability_of",
     "summary",
+    "sweeps_of",
     "trace_run",
     "train_here",
     "train_side_by_side",
+    "untrained_model",
     "write_report",
 ]
