@@ -5,6 +5,7 @@ imported inside the functions that need it.
 """
 
 from probe.lab.data import open_dataset, run_dataset
+from probe.lab.figures import drawable, figure
 from probe.lab.looking import Question, ask, attention_of, heads_of
 from probe.lab.models import open_model, provenance
 from probe.lab.tracing import contrasts_of, trace_run
@@ -25,6 +26,8 @@ __all__ = [
     "ask",
     "attention_of",
     "contrasts_of",
+    "drawable",
+    "figure",
     "heads_of",
     "make_plan",
     "open_dataset",
