@@ -18,6 +18,7 @@ import typer
 from probe.cli.attn_map import attn_map
 from probe.cli.audit import audit
 from probe.cli.compare import compare
+from probe.cli.figure import figure
 from probe.cli.generate_task import generate_task
 from probe.cli.heads import heads
 from probe.cli.listing import doctor, runs, tasks
@@ -49,6 +50,7 @@ COMMANDS = {
     "report": report,
     "compare": compare,
     "verify": verify,
+    "figure": figure,
     "selftest": selftest,
     "tasks": tasks,
     "runs": runs,

@@ -20,6 +20,8 @@ Ink = Literal["text", "quiet", "line", "paper", "more", "less", "s0", "s1", "s2"
 """What a colour says: `more` and `less` are the two signs, `line` is what controls are drawn in, `s0` … are series."""
 Number = float | int
 N_SERIES = 7
+DASH = 6.0
+"""Length of the stroke that stands where there is no value, in px."""
 MARGIN = 8.0
 """Paper left free around every drawing."""
 ADVANCE = 0.602
@@ -191,14 +193,15 @@ def shown(word: str, longest: int = 14) -> str:
 
 
 def paragraph(
-    text: str, x: Number, y: Number, width: Number, size: Number = 11.0, ink: Ink = "quiet", leading: Number = 1.4
+    text: str, x: Number, y: Number, width: Number, size: Number = 11.0, ink: Ink = "quiet", bold: bool = False
 ) -> tuple[list[Mark], Number]:
     """Sentences broken into lines; returns the labels and the height that they take."""
     columns = max(20, int(width / (ADVANCE * size)))
     lines = textwrap.wrap(text, columns) if text else []
-    step = size * leading
+    step = size * 1.4
     labels: list[Mark] = [
-        Label(x=x, y=y + size + i * step, text=line, size=size, ink=ink, prose=True) for i, line in enumerate(lines)
+        Label(x=x, y=y + size + i * step, text=line, size=size, ink=ink, bold=bold, prose=True)
+        for i, line in enumerate(lines)
     ]
     return labels, len(lines) * step
 
@@ -213,6 +216,18 @@ def number(value: Number, signed: bool = False) -> str:
         return f"{value:+,.0f}" if signed else f"{value:,.0f}"
     text = f"{value:+.2f}" if signed else f"{value:.2f}"
     return "0.00" if float(text) == 0 else text
+
+
+def written(value: Number, strength: Number, signed: bool) -> tuple[Ink, str]:
+    """How a value stands in its cell: in the colour of paper where the cell is strong, and a nought is no noise.
+
+    >>> written(0.9, 0.9, False), written(0.001, 0.001, True)
+    (('paper', '0.90'), ('quiet', '0'))
+    """
+    said = number(value, signed)
+    if said == "0.00":
+        return "quiet", "0"
+    return "paper" if abs(strength) > 0.75 else "text", said
 
 
 def interval(value: Number, low: Number | None, high: Number | None, signed: bool = False) -> str:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from probe.figures.bars import Bars, draw_bars
 from probe.figures.circuit import Circuit, draw_circuit
-from probe.figures.drawing import Drawing, Label, Mark, in_grid, moved, paragraph, short, width_of
+from probe.figures.drawing import Drawing, in_grid, moved, paragraph, short
 from probe.figures.heatmap import HeatMap, draw_heatmap
 from probe.figures.lines import Lines, draw_lines
 from probe.figures.press import to_print
@@ -53,10 +53,10 @@ def draw(figure: Figure) -> Drawing:
     """Lay out a figure: title, parts, caption, source."""
     parts, width, height = in_grid([draw_part(part) for part in figure.parts], figure.columns)
     width = max(width, 420.0)
-    title = short(figure.title, max(40, int(width / width_of("x", 15))))
-    marks: list[Mark] = [Label(x=0, y=15, text=title, size=15, bold=True, prose=True)]
-    marks += [moved(mark, 0, 30) for mark in parts]
-    y = 30 + height + 8
+    marks, y = paragraph(short(figure.title, 200), 0, 0, width, 15, ink="text", bold=True)
+    y += 10
+    marks += [moved(mark, 0, y) for mark in parts]
+    y += height + 8
     for text, size in ((figure.caption, 11.0), (source(figure), 9.0)):
         lines, taken = paragraph(text, 0, y, width, size)
         marks += lines

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -73,7 +74,9 @@ def draw_heatmap(heatmap: HeatMap) -> Drawing:
     columns = [short(name, LONGEST) for name in heatmap.columns]
     slanted = any(width_of(name) > width - 4 for name in columns)
     lean = max((width_of(name) for name in columns), default=0.0) * math.sqrt(0.5) if slanted else 0.0
-    left = max([width_of(name) + 8 for name in rows] + [width_of(heatmap.rows_are) + 8, lean - width / 2 + 6])
+    left = max(
+        [width_of(name) + 8 for name in rows] + [width_of(short(heatmap.rows_are, LONGEST)) + 24, lean - width / 2 + 6]
+    )
     top = 40.0
     right, bottom = left + n_columns * width, top + n_rows * height
     marks: list[Mark] = [
@@ -91,10 +94,12 @@ def draw_heatmap(heatmap: HeatMap) -> Drawing:
         ),
         box(left, top, n_columns * width, n_rows * height, stroke="line", line=0.6),
     ]
+    axes: list[tuple[str, float, Literal["start", "end"]]] = []
     if heatmap.rows_are:
-        marks.append(
-            Label(x=left - 6, y=top - 7, text=short(heatmap.rows_are, LONGEST), ink="quiet", anchor="end", prose=True)
-        )
+        axes.append((f"{short(heatmap.rows_are, LONGEST)} ↓", left - 6, "end"))
+    if heatmap.columns_are:
+        axes.append((f"{short(heatmap.columns_are, 40)} →", left, "start"))
+    marks += [Label(x=x, y=top - 7, text=said, ink="quiet", anchor=side, prose=True) for said, x, side in axes]
     for row in _thinned(n_rows, height / 11):
         y = top + (row + 0.5) * height + 4
         marks.append(Label(x=left - 6, y=y, text=rows[row], anchor="end", data={"row-name": str(row)}))
@@ -107,18 +112,14 @@ def draw_heatmap(heatmap: HeatMap) -> Drawing:
             name = Label(x=x, y=bottom + 14, text=columns[column], anchor="middle", data=data)
         marks.append(name)
     below = bottom + (lean + 10 if slanted else 20)
-    if heatmap.columns_are:
-        middle = (left + right) / 2
-        marks.append(
-            Label(x=middle, y=below + 8, text=short(heatmap.columns_are, 40), ink="quiet", anchor="middle", prose=True)
-        )
-        below += 18
     bar, reach = _colour_bar(heatmap, left, below + 10)
-    reach = max(reach, right + 2, width_of(short(heatmap.title, 110), 12))
+    reach = max(
+        reach, right + 2, left + width_of(short(heatmap.columns_are, 40)) + 16, width_of(short(heatmap.title, 110), 12)
+    )
     return Drawing(
         title=heatmap.title,
         width=reach,
-        height=below + 10 + 26,
+        height=below + 10 + 32,
         marks=(*marks, *bar),
         description=f"{n_rows} by {n_columns} values, {heatmap.unit}",
     )
@@ -153,10 +154,11 @@ def _colour_bar(heatmap: HeatMap, x: Number, y: Number) -> tuple[list[Mark], Num
         Cells(x=start, y=y, cell=(BAR / 11, 12), values=steps, low=low, high=heatmap.high, diverging=heatmap.diverging),
         box(start, y, BAR, 12, stroke="line", line=0.6),
     ]
-    unit = f"{said[1]}  {short(heatmap.unit, 70)}"
+    marks.append(Label(x=start + BAR + 5, y=y + 10, text=said[1], ink="quiet"))
+    unit = short(heatmap.unit, 70)
     if heatmap.floor is not None and heatmap.high > low:
         unit += f"; ▾ floor {number(heatmap.floor, heatmap.diverging)}"
         at = start + BAR * min(1.0, max(0.0, (heatmap.floor - low) / (heatmap.high - low)))
         marks.append(Shape(points=((at - 3.5, y - 6), (at + 3.5, y - 6), (at, y)), fill="text", closed=True))
-    marks.append(Label(x=start + BAR + 5, y=y + 10, text=unit, ink="quiet"))
-    return marks, start + BAR + 5 + width_of(unit)
+    marks.append(Label(x=start, y=y + 27, text=unit, ink="quiet", prose=True))
+    return marks, start + max(BAR + 5 + width_of(said[1]), width_of(unit))

@@ -140,7 +140,7 @@ def _axes(lines: Lines) -> _Axes:
     low, high = min([lines.low, *ys]), max([lines.high, *ys])
     high = high if high > low else low + 1.0
     return _Axes(
-        left=max(width_of(f"{value:g}", 10) for value in ticks(low, high)) + 8,
+        left=max(30.0, *(width_of(f"{value:g}", 10) + 8 for value in ticks(low, high))),
         top=44.0 + len(lines.changes) * LINE,
         x_from=min(xs),
         x_to=max(xs),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from probe.figures.drawing import MARGIN, Cells, Dot, Drawing, Ink, Label, Number, Shape, number
+from probe.figures.drawing import DASH, MARGIN, Cells, Dot, Drawing, Ink, Label, Number, Shape, written
 from probe.figures.svg import Style, palette_of, scale_of
 
 if TYPE_CHECKING:
@@ -108,14 +108,13 @@ def _print_cells(axes: Axes, cells: Cells, inks: Mapping[Ink, str], scale: Numbe
         axes.imshow(layer, extent=extent, interpolation="nearest", aspect="auto", zorder=order)
     width, height = cells.cell
     for row, column in zip(*np.nonzero(np.isnan(strengths)), strict=True):
-        x, y = cells.x + column * width, cells.y + row * height
-        axes.plot((x, x + width), (y + height, y), color=inks["line"], linewidth=0.4 * scale, zorder=order)
+        x, y = cells.x + (column + 0.5) * width, cells.y + (row + 0.5) * height
+        axes.plot((x - DASH / 2, x + DASH / 2), (y, y), color=inks["line"], linewidth=72 * PX * scale, zorder=order)
     if cells.numbers:
         for (row, column), value in np.ndenumerate(cells.values):
             if not np.isnan(value):
                 x, y = cells.x + (column + 0.5) * width, cells.y + (row + 0.5) * height + 3.5
-                ink = "paper" if abs(strengths[row, column]) > 0.55 else "text"
-                said = number(float(value), cells.diverging)
+                ink, said = written(float(value), float(strengths[row, column]), cells.diverging)
                 _print_label(axes, Label(x=x, y=y, text=said, size=10, ink=ink, anchor="middle"), inks, scale, order)
 
 

@@ -30,7 +30,7 @@ from typing import Literal, get_args
 import numpy as np
 from jaxtyping import UInt8
 
-from probe.figures.drawing import MARGIN, Cells, Dot, Drawing, Ink, Label, Mark, Number, Shape, number
+from probe.figures.drawing import DASH, MARGIN, Cells, Dot, Drawing, Ink, Label, Mark, Number, Shape, written
 
 Style = Literal["auto", "paper", "slide", "dark"]
 """`auto` follows the reader's light or dark; `slide` and `dark` are twice as large, for a wall."""
@@ -122,7 +122,7 @@ def _inks(drawing: Drawing) -> frozenset[Ink]:
         if isinstance(mark, Label):
             used.add(mark.ink)
         elif isinstance(mark, Cells):
-            used |= {"more", "less", "line", "text"}
+            used |= {"more", "less", "line", "text", "quiet"}
         else:
             used |= {ink for ink in (mark.fill, mark.stroke) if ink}
     return frozenset(used)
@@ -200,8 +200,8 @@ def _cell(cells: Cells, row: int, column: int, strength: Number) -> str:
     data = f' data-column="{column}"' if cells.titles else ""
     title = f"<title>{text(cells.titles[row][column])}</title>" if cells.titles else ""
     if np.isnan(value):
-        stroke = f"M{_n(x)} {_n(height)}L{_n(x + width)} 0"
-        return f'<path class="l-line" fill="none" stroke-width=".5" d="{stroke}"{data}>{title}</path>'
+        stroke = f"M{_n(x + width / 2 - DASH / 2)} {_n(height / 2)}h{_n(DASH)}"
+        return f'<path class="l-line" d="{stroke}"{data}>{title}</path>'
     hue = ' class="f-less"' if strength < 0 else ""
     data += f' data-value="{value:.4g}"' if cells.titles else ""
     parts = [
@@ -209,8 +209,7 @@ def _cell(cells: Cells, row: int, column: int, strength: Number) -> str:
         f"{title}</rect>"
     ]
     if cells.numbers:
-        ink = "paper" if abs(strength) > 0.55 else "text"
-        said = number(value, cells.diverging)
+        ink, said = written(value, strength, cells.diverging)
         parts.append(f'<text class="f-{ink} n" x="{_n(x + width / 2)}" y="{_n(height / 2 + 3.5)}">{said}</text>')
     return "".join(parts)
 

@@ -5,6 +5,7 @@ imported inside the functions that need it.
 """
 
 from probe.lab.data import open_dataset, run_dataset
+from probe.lab.figures import drawable, figure
 from probe.lab.looking import Question, ask, attention_of, heads_of
 from probe.lab.models import open_model, provenance, untrained_model
 from probe.lab.reporting import material_of, report_on, report_path, write_report
@@ -27,7 +28,9 @@ __all__ = [
     "attention_of",
     "attribution_of",
     "contrasts_of",
+    "drawable",
     "evidence_of",
+    "figure",
     "heads_of",
     "lens_of",
     "make_plan",
