@@ -21,9 +21,7 @@ from probe.tasks.vocabulary import Batch
 RATES = ("referent accuracy", "wrong noun", "pair accuracy")
 
 
-def accuracy(
-    models: Mapping[str, Transformer], sides: Mapping[str, Batch], provenance: Provenance
-) -> AnalysisResult:
+def accuracy(models: Mapping[str, Transformer], sides: Mapping[str, Batch], provenance: Provenance) -> AnalysisResult:
     """Score models on the sides of a data set.
 
     Args:

@@ -42,7 +42,9 @@ def report(
     path = out or lab.report_path(opened, kind)
     files = lab.write_report(made, path, kind)
     if json:
-        print_json({"path": str(path), "files": [str(file) for file in files], "missing": missing, "numbers": made.numbers})
+        print_json(
+            {"path": str(path), "files": [str(file) for file in files], "missing": missing, "numbers": made.numbers}
+        )
         return
     for name, reason in missing.items():
         hint(f"without {name}: {reason}", quiet)

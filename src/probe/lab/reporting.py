@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-
 from probe import store
 from probe.errors import ProbeError
-from probe.files import digest, write_atomic
 from probe.figures.view import AttentionView, attention_view
+from probe.files import digest, write_atomic
 from probe.lab.data import run_dataset
 from probe.lab.looking import Question, ask, attention_of, heads_of
 from probe.lab.models import open_model, provenance
-from probe.lab.tracing import trace_run
+from probe.lab.tracing import attribution_of, evidence_of, lens_of, sweeps_of, trace_run
 from probe.lab.training import summary
 from probe.report.document import Report
 from probe.report.material import Material
@@ -59,6 +58,10 @@ ANALYSES = (
     Analysis(results=("accuracy",), compute=lambda run, pairs: accuracy_of(run)),
     Analysis(results=("heads", "composition"), compute=lambda run, pairs: heads_of(run)),
     Analysis(results=("trace-ways-", "trace-nodes-", "trace-edges-"), compute=trace_run),
+    Analysis(results=("sweeps-",), compute=sweeps_of),
+    Analysis(results=("attribution-",), compute=attribution_of),
+    Analysis(results=("lens",), compute=lens_of),
+    Analysis(results=("evidence-", "sizes-", "subsets-"), compute=evidence_of),
 )
 """In the order in which they are computed; each is one line."""
 
@@ -66,8 +69,8 @@ ANALYSES = (
 def material_of(run: Run, tell: Tell = lambda doing: None) -> Material:
     """Read a run's folder; compute and keep what is missing, or was computed from other weights.
 
-    `tell` hears what is being computed. Where nothing is missing torch is not imported. What cannot be computed for this
-    model or task is noted with its reason, and the report goes without.
+    `tell` hears what is being computed. Where nothing is missing torch is not imported. What cannot be computed for
+    this model or task is noted with its reason, and the report goes without.
     """
     outcome, dataset, source = summary(run), run_dataset(run), provenance(run)
     missing: dict[str, str] = {}
@@ -145,9 +148,7 @@ def shown_question(run: Run, dataset: Dataset) -> Question:
     return ask(run, " ".join(first.prompt), against=" ".join(second.prompt))
 
 
-def _looked(
-    run: Run, dataset: Dataset, source: Provenance, tell: Tell
-) -> tuple[AttentionView, AnalysisResult | None]:
+def _looked(run: Run, dataset: Dataset, source: Provenance, tell: Tell) -> tuple[AttentionView, AnalysisResult | None]:
     question = shown_question(run, dataset)
     if not _fresh(run, f"{question.key}-attention", source):
         tell("computing attention …")

@@ -41,10 +41,10 @@ def markdown(report: Report, folder: str) -> tuple[str, dict[str, str]]:
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown and HTML read as itself, on one line.
+    r"""Text that Markdown and HTML read as itself, on one line.
 
-    >>> escaped("<eos> *a* | b")
-    '\\\\<eos\\\\> \\\\*a\\\\* \\\\| b'
+    >>> print(escaped("<eos> *a* | b"))
+    \<eos\> \*a\* \| b
     """
     return re.sub(r"([\\`*_{}\[\]<>&#|$~!])", r"\\\1", " ".join(text.split()))
 
@@ -90,7 +90,9 @@ def _table(table: Table) -> Iterator[str]:
         yield f"<details><summary>{len(table.rows)} rows</summary>"
         yield ""
     yield "| " + " | ".join(escaped(column) for column in table.columns) + " |"
-    numeric = [bool(table.rows) and not isinstance(cell, str) for cell in (table.rows[0] if table.rows else table.columns)]
+    numeric = [
+        bool(table.rows) and not isinstance(cell, str) for cell in (table.rows[0] if table.rows else table.columns)
+    ]
     yield "|" + "|".join("--:" if number else "---" for number in numeric) + "|"
     for row in table.rows:
         yield "| " + " | ".join(escaped(_text(cell)) for cell in row) + " |"

@@ -31,8 +31,10 @@ def causes(material: Material) -> Section | None:
         if "checks" in ways.details:
             worst = max(ways.details["checks"].values())
             says.append(
-                f"Nulls of this trace: clean into clean changes nothing, everything from the other run gives the other answer; "
-                f"largest error {worst:.1e}{'' if worst < 1e-3 else ': THEY DO NOT HOLD, so its effects are no evidence'}."
+                "Nulls of this trace: clean into clean changes nothing, everything from the other run gives the "
+                "other answer; "
+                "largest error "
+                f"{worst:.1e}{'' if worst < 1e-3 else ': THEY DO NOT HOLD, so its effects are no evidence'}."
             )
         parts += _contrast(material, contrast, ways.details, nodes, edges, ways.table.to_dict("records"))
     if not parts:
@@ -52,7 +54,9 @@ def _contrast(
         words=words,
         changed=changed,
         nodes=tuple(
-            CircuitNode(name=row["node"], position=row["position"], value=row["value"], low=row["low"], high=row["high"])
+            CircuitNode(
+                name=row["node"], position=row["position"], value=row["value"], low=row["low"], high=row["high"]
+            )
             for row in nodes
             if row["metric"] == "noising"
         ),
@@ -137,7 +141,8 @@ def _facts(edge: CircuitEdge, edges: Sequence[Row], nodes: Sequence[Row]) -> dic
             strongest = max((r for r in own if r["metric"] == "noising"), key=lambda r: abs(r["value"]))
             back = next(r for r in own if r["metric"] == "denoising" and r["position"] == strongest["position"])
             says.append(
-                f"{name} at {strongest['role']} ({strongest['position']}), taken from the other sentence: {effect(strongest)} "
+                f"{name} at {strongest['role']} ({strongest['position']}), taken from the other sentence: "
+                f"{effect(strongest)} "
                 f"lost; put into the other sentence: {effect(back)} gained"
             )
     heads = [name for name in (edge.sender, edge.receiver) if name.startswith("L") and "H" in name]
@@ -168,7 +173,10 @@ def _lookers(material: Material) -> Table:
     for i, layer in enumerate(view.layers):
         for j, head in enumerate(view.heads):
             row = sentence.weights[i, j, sentence.query]
-            looked[f"L{layer}H{head}"] = (f"{sentence.tokens[int(row.argmax())]} ({int(row.argmax())})", float(row.max()))
+            looked[f"L{layer}H{head}"] = (
+                f"{sentence.tokens[int(row.argmax())]} ({int(row.argmax())})",
+                float(row.max()),
+            )
     caused: dict[str, Row] = {}
     for name in material.named("trace-nodes-"):
         for row in material.rows(f"trace-nodes-{name}"):
@@ -191,7 +199,8 @@ def _lookers(material: Material) -> Table:
             )
             for head, (word, weight) in looked.items()
         ),
-        note=f"Looks: {' '.join(sentence.tokens)}. Causes: the larger of the traced contrasts, at position {sentence.query}.",
+        note=f"Looks: {' '.join(sentence.tokens)}. Causes: the larger of the traced contrasts, at position "
+        f"{sentence.query}.",
     )
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from probe.figures.heatmap import HeatMap, heatmap_svg
 from probe.report.document import Figure, Number, Panel, Part, Section, Table
 from probe.report.material import Material
-from probe.report.sentences import composed, named_heads
+from probe.report.sections.drawn import drawn
+from probe.report.sentences import composed, named_heads, roles_said
 
 
 def headed(material: Material) -> Section | None:
@@ -19,7 +20,7 @@ def headed(material: Material) -> Section | None:
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
     heads = list(dict.fromkeys(f"L{row['layer']}H{row['head']}" for row in rows))
     values = {(f"L{row['layer']}H{row['head']}", row["metric"]): row for row in rows}
-    drawn = HeatMap(
+    scores = HeatMap(
         title="Head scores",
         rows=tuple(heads),
         columns=tuple(metrics),
@@ -32,8 +33,9 @@ def headed(material: Material) -> Section | None:
             name="head-scores",
             title="What each head does on random repeated words",
             says=named_heads(rows),
-            panels=(Panel(svg=heatmap_svg(drawn)),),
-            note=f"Maximum 1 on every score; floors (uniform attention): {_floors(rows, metrics)}. {result.convention}.",
+            panels=(Panel(svg=heatmap_svg(scores)),),
+            note=f"Maximum 1 on every score; floors (uniform attention): {_floors(rows, metrics)}. "
+            f"{result.convention}.",
         ),
         Table(
             name="head-table",
@@ -52,6 +54,20 @@ def headed(material: Material) -> Section | None:
             folded=True,
         ),
     ]
+    looked = material.rows("head-roles")
+    by_role = (
+        drawn(
+            material,
+            "roles",
+            "Where each head looks from the answer's place",
+            roles_said(looked),
+            keep=lambda row: row["condition"] == "trained",
+        )
+        if looked
+        else None
+    )
+    if by_role is not None:
+        parts.append(by_role)
     composition = sorted(material.rows("composition"), key=lambda row: -row["value"])
     if composition:
         parts.append(
@@ -61,7 +77,8 @@ def headed(material: Material) -> Section | None:
                 says=composed(composition),
                 columns=("earlier head", "later head", "through", "score", "chance"),
                 rows=tuple(_composition(row) for row in composition[:12]),
-                note=f"The {min(12, len(composition))} largest of {len(composition)}. {material.results['composition'].convention}.",
+                note=f"The {min(12, len(composition))} largest of {len(composition)}. "
+                f"{material.results['composition'].convention}.",
                 folded=True,
             )
         )

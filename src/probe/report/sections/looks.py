@@ -11,7 +11,8 @@ from probe.figures.attention_map import AttentionMap, attention_map_svg
 from probe.figures.view import AttentionView, SentenceView
 from probe.report.document import Figure, Maps, Panel, Part, Section, Sentences, Table
 from probe.report.material import Material, weights_along
-from probe.report.sentences import as_the_chapter, looks_said, moved, percent
+from probe.report.sections.drawn import drawn
+from probe.report.sentences import as_the_chapter, looks_said, moved, percent, rows_said
 
 
 def looks(material: Material) -> Section | None:
@@ -25,6 +26,10 @@ def looks(material: Material) -> Section | None:
         _figure(view, means=True),
     ]
     parts.append(_rows(view))
+    means = [row for row in material.rows("answer-rows") if row["head"] < 0]
+    table = drawn(material, "rows", "The answer's row for every word in the slot", rows_said(means)) if means else None
+    if table is not None:
+        parts.append(table)
     if view.heads:
         parts.append(_figure(view, means=False))
     return Section(
@@ -107,13 +112,17 @@ def _figure(view: AttentionView, *, means: bool) -> Figure:
     """The maps of the block means, or of all heads; of a pair side by side, with the difference."""
     panels: list[Panel] = []
     pair = bool(view.changed)
-    names = [sentence.tokens[view.changed[0]] if pair else f"sentence {n + 1}" for n, sentence in enumerate(view.sentences)]
+    names = [
+        sentence.tokens[view.changed[0]] if pair else f"sentence {n + 1}" for n, sentence in enumerate(view.sentences)
+    ]
     if len(view.sentences) == 1:
         names = [""]
     for i, layer in enumerate(view.layers):
-        columns = [("mean", f"mean of block {layer + 1}", f"L{layer}.mean", None)] if means else [
-            (f"L{layer}H{head}", f"L{layer}H{head}", f"L{layer}H{head}", j) for j, head in enumerate(view.heads)
-        ]
+        columns = (
+            [("mean", f"mean of block {layer + 1}", f"L{layer}.mean", None)]
+            if means
+            else [(f"L{layer}H{head}", f"L{layer}H{head}", f"L{layer}H{head}", j) for j, head in enumerate(view.heads)]
+        )
         for _, group, key, head in columns:
             values = [s.block_means[i] if head is None else s.weights[i, head] for s in view.sentences]
             for number, (sentence, of_sentence) in enumerate(zip(view.sentences, values, strict=True)):
@@ -130,25 +139,40 @@ def _figure(view: AttentionView, *, means: bool) -> Figure:
                 panels.append(
                     Panel(
                         svg=map_panel(
-                            view.sentences[0], values[1] - values[0], f"{group}: difference", f"d.{key}", words=means,
-                            changed=view.changed, signed=True,
+                            view.sentences[0],
+                            values[1] - values[0],
+                            f"{group}: difference",
+                            f"d.{key}",
+                            words=means,
+                            changed=view.changed,
+                            signed=True,
                         ),
                         group=group,
                     )
                 )
     first = view.sentences[0]
-    said = [looks_said(f"block {layer + 1}", first.tokens, first.block_means[i, first.query].tolist()) for i, layer in enumerate(view.layers)]
+    said = [
+        looks_said(f"block {layer + 1}", first.tokens, first.block_means[i, first.query].tolist())
+        for i, layer in enumerate(view.layers)
+    ]
     if pair:
-        second = view.sentences[1]
+        second = view.sentences[-1]
         words = (names[0], names[1])
         change = second.block_means[:, first.query] - first.block_means[:, first.query]
-        turned = [moved(f"block {layer + 1}", first.tokens, change[i].tolist(), words) for i, layer in enumerate(view.layers)]
+        turned = [
+            moved(f"block {layer + 1}", first.tokens, change[i].tolist(), words) for i, layer in enumerate(view.layers)
+        ]
     else:
         turned = []
     floor = f"uniform attention: {1 / (first.query + 1):.3f} on each of the {first.query + 1} words"
     scale = "One scale, 0 to 1, on every map" + ("; difference: blue more, orange less." if pair else ".")
     if means:
-        says = "At the answer's place, " + "; ".join(said) + ". " + ("; ".join(turned).capitalize() + "." if turned else "")
+        says = (
+            "At the answer's place, "
+            + "; ".join(said)
+            + ". "
+            + ("; ".join(turned).capitalize() + "." if turned else "")
+        )
         title = "The mean of each block's heads"
     else:
         says = _spread(view)
@@ -158,7 +182,8 @@ def _figure(view: AttentionView, *, means: bool) -> Figure:
         title=title,
         says=says.strip(),
         panels=tuple(panels),
-        note=f"From (query) downwards, to (key) across; the framed row names the answer. {scale} Floor in that row, {floor}.",
+        note=f"From (query) downwards, to (key) across; the framed row names the answer. {scale} Floor in that row, "
+        f"{floor}.",
         role="maps",
     )
 
@@ -181,9 +206,17 @@ def _rows(view: AttentionView) -> Table:
     for sentence in view.sentences:
         end = sentence.tokens[view.changed[0]] if view.changed else " ".join(sentence.tokens[-3:])
         for i, layer in enumerate(view.layers):
-            rows.append((end, f"block {layer + 1}, mean", as_the_chapter(sentence.tokens, sentence.block_means[i, sentence.query])))
+            rows.append(
+                (
+                    end,
+                    f"block {layer + 1}, mean",
+                    as_the_chapter(sentence.tokens, sentence.block_means[i, sentence.query]),
+                )
+            )
             for j, head in enumerate(view.heads):
-                rows.append((end, f"L{layer}H{head}", as_the_chapter(sentence.tokens, sentence.weights[i, j, sentence.query])))
+                rows.append(
+                    (end, f"L{layer}H{head}", as_the_chapter(sentence.tokens, sentence.weights[i, j, sentence.query]))
+                )
     return Table(
         name="answer-row",
         title="The answer's row in numbers",

@@ -28,7 +28,8 @@ def works(material: Material) -> Section | None:
             title="Is it right, and more often than what is blind to order?",
             says=says,
             panels=(Panel(svg=bars_svg(_bars(material, rates))),),
-            note=f"Shares of {trained['n']} held-out sentences; whiskers: 95 % cluster bootstrap over {trained['groups']} noun "
+            note=f"Shares of {trained['n']} held-out sentences; whiskers: 95 % cluster bootstrap over "
+            f"{trained['groups']} noun "
             f"pairs (Wilson where all or none are right). {material.results['accuracy'].convention}.",
         ),
         Table(
@@ -86,7 +87,9 @@ def _seeds(material: Material) -> Table:
     mean, low, high = (total["held_out"][key]["referent_accuracy"] for key in ("mean", "low", "high"))
     rows = [
         (
-            Number(value=each["seed"], text=f"{each['seed']}{' (this run)' if each['run'] == material.run.name else ''}"),
+            Number(
+                value=each["seed"], text=f"{each['seed']}{' (this run)' if each['run'] == material.run.name else ''}"
+            ),
             Number(value=each["held_out"]["referent_accuracy"], text=percent(each["held_out"]["referent_accuracy"])),
             Number(value=each["held_out"]["distractor_rate"], text=percent(each["held_out"]["distractor_rate"])),
             Number(value=each["steps"], text=str(each["steps"])),
@@ -96,7 +99,8 @@ def _seeds(material: Material) -> Table:
     return Table(
         name="seeds",
         title="The same, from other seeds",
-        says=f"{over_seeds(total['solved'])} Mean {percent(mean)}, 95 % interval over seeds {percent(low)} to {percent(high)}.",
+        says=f"{over_seeds(total['solved'])} Mean {percent(mean)}, 95 % interval over seeds {percent(low)} to "
+        f"{percent(high)}.",
         columns=("seed", "right on held_out", "wrong noun", "steps"),
         rows=tuple(rows),
         note="A claim about an architecture is a claim about many seeds.",
