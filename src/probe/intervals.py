@@ -72,12 +72,15 @@ def ratio_interval(
 ) -> tuple[float, float]:
     """Percentile bootstrap interval of sum(numerators) / sum(denominators), whole groups drawn.
 
+    Draws whose denominators sum to 0 have no ratio and are left out.
+
     >>> ratio_interval([1.0, 1.0, 3.0, 3.0], [2.0, 2.0, 3.0, 3.0], ["a", "a", "b", "b"])
     (0.5, 1.0)
     """
     names, index = np.unique(np.asarray(groups), return_inverse=True)
     above, below = (np.bincount(index, weights=np.asarray(side, dtype=float)) for side in (numerators, denominators))
     drawn = np.random.default_rng(seed).integers(len(names), size=(resamples, len(names)))
-    ratios = above[drawn].sum(axis=1) / below[drawn].sum(axis=1)
-    low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2])
+    sums = above[drawn].sum(axis=1), below[drawn].sum(axis=1)
+    defined = sums[1] != 0
+    low, high = np.quantile(sums[0][defined] / sums[1][defined], [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
