@@ -17,7 +17,7 @@ def selftest(json: AsJson = False) -> None:
     if json:
         print_json({"checks": [{**asdict(check), "passed": check.passed} for check in checks]})
     else:
-        print(f"{"metric":36}{"oracle":36}{'expected':>13}{'measured':>16}")
+        print(f"{'metric':36}{'oracle':36}{'expected':>13}{'measured':>16}")
         for check in checks:
             verdict = "" if check.passed else "   MISS"
             print(f"{check.metric:36}{check.oracle:36}{check.expected:>13.6g}{check.measured:>16.9g}{verdict}")
