@@ -17,6 +17,7 @@ import typer
 
 from probe.cli.attn_map import attn_map
 from probe.cli.audit import audit
+from probe.cli.figure import figure
 from probe.cli.generate_task import generate_task
 from probe.cli.heads import heads
 from probe.cli.listing import doctor, runs, tasks
@@ -43,6 +44,7 @@ COMMANDS = {
     "audit": audit,
     "heads": heads,
     "trace": trace,
+    "figure": figure,
     "selftest": selftest,
     "tasks": tasks,
     "runs": runs,

@@ -5,6 +5,7 @@ imported inside the functions that need it.
 """
 
 from probe.lab.data import open_dataset, run_dataset
+from probe.lab.figures import drawable, figure
 from probe.lab.looking import Question, ask, attention_of, heads_of
 from probe.lab.models import open_model, provenance, untrained_model
 from probe.lab.tracing import attribution_of, contrasts_of, evidence_of, lens_of, stability_of, sweeps_of, trace_run
@@ -31,6 +32,8 @@ __all__ = [
     "untrained_model",
     "attention_of",
     "contrasts_of",
+    "drawable",
+    "figure",
     "heads_of",
     "make_plan",
     "open_dataset",
