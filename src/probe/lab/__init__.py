@@ -5,7 +5,8 @@ imported inside the functions that need it.
 """
 
 from probe.lab.data import open_dataset, run_dataset
-from probe.lab.looking import Question, ask, attention_of, heads_of
+from probe.lab.heads import answer_rows_of, formation_of, heads_of, roles_of, run_of_task
+from probe.lab.looking import Question, ask, attention_of
 from probe.lab.models import open_model, provenance
 from probe.lab.tracing import contrasts_of, trace_run
 from probe.lab.training import (
@@ -22,16 +23,20 @@ __all__ = [
     "Plan",
     "Question",
     "advance_run",
+    "answer_rows_of",
     "ask",
     "attention_of",
     "contrasts_of",
+    "formation_of",
     "heads_of",
     "make_plan",
     "open_dataset",
     "open_model",
     "plan_run",
     "provenance",
+    "roles_of",
     "run_dataset",
+    "run_of_task",
     "summary",
     "trace_run",
     "train_here",
