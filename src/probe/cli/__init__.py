@@ -17,13 +17,16 @@ import typer
 
 from probe.cli.attn_map import attn_map
 from probe.cli.audit import audit
+from probe.cli.compare import compare
 from probe.cli.figure import figure
 from probe.cli.generate_task import generate_task
 from probe.cli.heads import heads
 from probe.cli.listing import doctor, runs, tasks
+from probe.cli.report import report
 from probe.cli.selftest import selftest
 from probe.cli.trace import trace
 from probe.cli.train import train
+from probe.cli.verify import verify
 from probe.errors import ProbeError
 
 app = typer.Typer(
@@ -44,6 +47,9 @@ COMMANDS = {
     "audit": audit,
     "heads": heads,
     "trace": trace,
+    "report": report,
+    "compare": compare,
+    "verify": verify,
     "figure": figure,
     "selftest": selftest,
     "tasks": tasks,
