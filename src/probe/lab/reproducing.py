@@ -16,6 +16,7 @@ from typing import Any
 
 from probe.errors import NotThere, ProbeError, nearest
 from probe.files import digest, read_json, to_json, write_atomic
+from probe.lab.tracing import contrasts_of
 from probe.reproductions import MINUTES
 from probe.reproductions.claims import Job, Judged, Measured, Reproduction, Settings, judge
 from probe.result import versions
@@ -25,8 +26,10 @@ def reproduction_of(name: str) -> Reproduction:
     """The reproduction of that name."""
     if name not in MINUTES:
         raise NotThere(f"there is no reproduction {name!r}; {nearest(name, MINUTES)}")
-    from probe.reproductions import cost, identities, ladder, norms, positions, scaling, sizes
+    from probe.reproductions import cost, identities, ladder, norms, positions, scaling, sizes, winograd
 
+    if name == "winograd":
+        return winograd.reproduction(contrasts_of)
     return {
         "identities": identities.IDENTITIES,
         "sizes": sizes.SIZES,

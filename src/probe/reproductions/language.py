@@ -24,9 +24,9 @@ from probe.models.transformer import Transformer, parameter_count
 from probe.reproductions.claims import Settings, Tell
 from probe.reproductions.corpus import HELD_OUT, VOCABULARY, tokens_of
 
-PART = 16
-"""Windows that go through the model together: what they leave behind for the gradient fits the cache of a core, which
-makes a step 1.2 times as fast as all 64 at once (2 cores of an EPYC 7002)."""
+PART = 2048
+"""Tokens that go through the model together: what they leave behind for the gradient fits the cache of a core, which
+makes a step of 8,192 tokens 1.2 times as fast as all at once (2 cores of an EPYC 7002)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ def fit(
         optimizer.param_groups[0]["lr"] = training.lr * (min(1.0, step / training.warmup) if training.warmup else 1.0)
         tokens, total = batch_of(step), 0.0
         optimizer.zero_grad()
-        for part in tokens.split(PART):
+        for part in tokens.split(max(1, PART // tokens.shape[1])):
             logits = model(part[:, :-1])
             loss = F.cross_entropy(logits.flatten(0, 1), part[:, 1:].flatten()) * (len(part) / len(tokens))
             loss.backward()
