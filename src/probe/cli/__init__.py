@@ -23,6 +23,7 @@ from probe.cli.generate_task import generate_task
 from probe.cli.heads import heads
 from probe.cli.listing import doctor, runs, tasks
 from probe.cli.report import report
+from probe.cli.reproduce import reproduce
 from probe.cli.selftest import selftest
 from probe.cli.trace import trace
 from probe.cli.train import train
@@ -51,6 +52,7 @@ COMMANDS = {
     "compare": compare,
     "verify": verify,
     "figure": figure,
+    "reproduce": reproduce,
     "selftest": selftest,
     "tasks": tasks,
     "runs": runs,
