@@ -26,10 +26,6 @@ from probe.intervals import cluster_interval, ratio_interval
 from probe.models.transformer import Transformer
 from probe.result import AnalysisResult, Provenance
 
-RANDOM = 40
-"""Random circuits beside the one found."""
-SUBSETS = 12
-"""Random subsets that completeness and minimality try."""
 GREEDY = 5
 """Edges that the greedy search for what is missing takes away."""
 
@@ -47,11 +43,22 @@ class Evidence:
 
 
 def evidence(
-    model: Transformer, untrained: Transformer, contrasts: Sequence[Contrast], provenance: Provenance, seed: int = 0
+    model: Transformer,
+    untrained: Transformer,
+    contrasts: Sequence[Contrast],
+    provenance: Provenance,
+    draws: int = 40,
+    seed: int = 0,
 ) -> list[Evidence]:
     """Find one circuit for all contrasts of a model, and put it to every test, contrast by contrast.
 
-    Contrasts that the model answers right both ways on fewer than twice `FEWEST` pairs are left out.
+    Args:
+        model: whose circuit.
+        untrained: the same before training.
+        contrasts: those that it answers right both ways on fewer than twice `FEWEST` pairs are left out.
+        provenance: of the run.
+        draws: random circuits beside the one found; completeness tries a third as many random subsets.
+        seed: of all draws.
     """
     generator = Generator().manual_seed(seed)
     asked = [one for one in (answered(model, contrast) for contrast in contrasts) if len(one) >= 2 * FEWEST]
@@ -67,9 +74,11 @@ def evidence(
         bench, beside = Bench(model, contrast, generator), Bench(untrained, contrast, generator)
         collect = _collected(contrast, edges, len(edges_of(model)), provenance)
         ranges = _ranges(bench, circuit, "found") + _ranges(beside, control, "untrained")
-        ranges += _random(bench, circuit, generator)
-        subsets = _completeness(bench, circuit.kept, generator) + _minimality(bench, circuit.kept, generator)
-        sizes, areas = _sizes(bench, circuit.order, generator)
+        ranges += _random(bench, circuit, draws, generator)
+        subsets = _completeness(bench, circuit.kept, draws // 3, generator) + _minimality(
+            bench, circuit.kept, draws // 10, generator
+        )
+        sizes, areas = _sizes(bench, circuit.order, draws // 4, generator)
         results.append(
             Evidence(
                 faithfulness=collect("evidence", ranges),
@@ -137,11 +146,11 @@ def _to_explain(bench: Bench, name: str) -> Row:
     return {**how, "value": sum(moved) / len(moved), "low": low, "high": high, "n": len(moved)}
 
 
-def _random(bench: Bench, circuit: Circuit, generator: Generator) -> list[Row]:
+def _random(bench: Bench, circuit: Circuit, draws: int, generator: Generator) -> list[Row]:
     """Random circuits of the same size: edges by what they read into, nodes by kind."""
     rows = []
-    drawn = {"edge": random_like(bench.model, circuit.kept, RANDOM, generator)}
-    drawn["node"] = _random_nodes(bench, circuit.kept, generator)
+    drawn = {"edge": random_like(bench.model, circuit.kept, draws, generator)}
+    drawn["node"] = _random_nodes(bench, circuit.kept, draws, generator)
     for level, kept in drawn.items():
         for ablation in ABLATIONS:
             values = bench.faithfulness(kept, ablation)
@@ -152,7 +161,9 @@ def _random(bench: Bench, circuit: Circuit, generator: Generator) -> list[Row]:
     return rows
 
 
-def _random_nodes(bench: Bench, kept: Bool[Tensor, " edge"], generator: Generator) -> Bool[Tensor, "circuit edge"]:
+def _random_nodes(
+    bench: Bench, kept: Bool[Tensor, " edge"], draws: int, generator: Generator
+) -> Bool[Tensor, "circuit edge"]:
     """All edges out of as many heads, MLPs and embeddings as a circuit has."""
     edges = edges_of(bench.model)
     chosen = {edge.sender for edge, is_kept in zip(edges, kept.tolist(), strict=True) if is_kept}
@@ -160,7 +171,7 @@ def _random_nodes(bench: Bench, kept: Bool[Tensor, " edge"], generator: Generato
     for node in dict.fromkeys(edge.sender for edge in edges):
         kinds.setdefault("embedding" if node.layer < 0 else "MLP" if node.head is None else "head", []).append(node)
     rows = []
-    for _ in range(RANDOM):
+    for _ in range(draws):
         drawn = set()
         for nodes in kinds.values():
             order = torch.randperm(len(nodes), generator=generator).tolist()
@@ -172,18 +183,18 @@ def _random_nodes(bench: Bench, kept: Bool[Tensor, " edge"], generator: Generato
 # -- subsets -----------------------------------------------------------------------------------------------------
 
 
-def _completeness(bench: Bench, kept: Bool[Tensor, " edge"], generator: Generator) -> list[Row]:
+def _completeness(bench: Bench, kept: Bool[Tensor, " edge"], draws: int, generator: Generator) -> list[Row]:
     """|F(C without K) - F(M without K)| for subsets K of the circuit (Wang et al. 2023, section 4.2).
 
     A complete circuit loses what the model loses. Subsets: random halves, all edges into one port of one layer, and
     the worst that a greedy search finds, which is the one that hurts.
     """
-    halved = _random_subsets(kept, SUBSETS, generator)
+    halved = _random_subsets(kept, draws, generator)
     classes = _classes(bench, kept)
     rows = []
     gaps = _gaps(bench, kept, halved)
     low, high = np.quantile(gaps, [0.025, 0.975])
-    row = {"metric": "completeness", "subset": f"{SUBSETS} random halves", "edges": int(halved[0].sum())}
+    row = {"metric": "completeness", "subset": f"{draws} random halves", "edges": int(halved[0].sum())}
     rows.append({**row, "value": float(gaps.mean()), "low": float(low), "high": float(high)})
     for name, gap in zip(classes, _gaps(bench, kept, torch.stack(list(classes.values()))), strict=True):
         rows.append({"metric": "completeness", "subset": name, "edges": int(classes[name].sum()), "value": float(gap)})
@@ -207,13 +218,13 @@ def _gaps(
     return abs(bench.faithfulness(kept & ~subsets) - bench.faithfulness(~subsets))
 
 
-def _minimality(bench: Bench, kept: Bool[Tensor, " edge"], generator: Generator) -> list[Row]:
+def _minimality(bench: Bench, kept: Bool[Tensor, " edge"], draws: int, generator: Generator) -> list[Row]:
     """Each edge's largest marginal effect F(C without K) - F(C without K and it), over K (Wang et al. 2023, 4.3).
 
     K: nothing, the others of its class, random subsets. An edge that never matters has no place in the circuit.
     """
     classes, edges = list(_classes(bench, kept).values()), edges_of(bench.model)
-    halved = _random_subsets(kept, SUBSETS // 3, generator)
+    halved = _random_subsets(kept, draws, generator)
     rows = []
     for i in kept.nonzero().flatten().tolist():
         mates = next(members for members in classes if members[i])
@@ -252,7 +263,7 @@ def _random_subsets(kept: Bool[Tensor, " edge"], n: int, generator: Generator) -
 # -- sizes -------------------------------------------------------------------------------------------------------
 
 
-def _sizes(bench: Bench, order: Sequence[int], generator: Generator) -> tuple[list[Row], dict[str, Any]]:
+def _sizes(bench: Bench, order: Sequence[int], draws: int, generator: Generator) -> tuple[list[Row], dict[str, Any]]:
     """Faithfulness of the k strongest edges and of k random ones, for k up to all, and the areas under the curves.
 
     The area on the linear axis rewards large circuits, that on the logarithmic one small ones (1: faithful at any
@@ -262,7 +273,7 @@ def _sizes(bench: Bench, order: Sequence[int], generator: Generator) -> tuple[li
     sizes = sorted({0, n, *(round(float(k)) for k in np.geomspace(1, n, 16))})
     found = bench.faithfulness(first_of(order, sizes))
     random = []
-    for _ in range(RANDOM // 4):
+    for _ in range(draws):
         shuffled = torch.randperm(n, generator=generator).tolist()
         random.append(bench.faithfulness(first_of(shuffled, sizes)))
     spread = np.quantile(random, [0.025, 0.975], axis=0)

@@ -23,6 +23,7 @@ from probe.cli.generate_task import generate_task
 from probe.cli.heads import heads
 from probe.cli.listing import doctor, runs, tasks
 from probe.cli.report import report
+from probe.cli.reproduce import reproduce
 from probe.cli.selftest import selftest
 from probe.cli.trace import trace
 from probe.cli.train import train
@@ -51,6 +52,7 @@ COMMANDS = {
     "compare": compare,
     "verify": verify,
     "figure": figure,
+    "reproduce": reproduce,
     "selftest": selftest,
     "tasks": tasks,
     "runs": runs,
@@ -69,6 +71,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")  # a terminal or pipe that cannot encode a word still gets it
     # torch would look through every installed package for further device backends; we use cpu and cuda
     os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    # models of this size gain nothing from a second thread, and lose much to it on a busy machine (docs/LOG.md)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.exit(run(list(sys.argv[1:] if argv is None else argv)))
 
 

@@ -12,7 +12,8 @@ from probe.errors import ProbeError
 from probe.figures.view import AttentionView, attention_view
 from probe.files import digest, write_atomic
 from probe.lab.data import run_dataset
-from probe.lab.looking import Question, ask, attention_of, heads_of
+from probe.lab.heads import heads_of
+from probe.lab.looking import Question, ask, attention_of
 from probe.lab.models import open_model, provenance
 from probe.lab.tracing import attribution_of, evidence_of, lens_of, sweeps_of, trace_run
 from probe.lab.training import summary
