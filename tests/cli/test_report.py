@@ -13,8 +13,11 @@ import pytest
 from probe import store
 from probe.cli import run as probe
 from probe.lab import reporting
-from probe.lab.looking import heads_of
+from probe.lab.heads import heads_of
 from probe.lab.tracing import trace_run
+
+FEW = tuple(each for each in reporting.ANALYSES if each.name in ("accuracy", "heads", "trace"))
+"""What these tests compute; the others have tests of their own, and take longer."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +31,7 @@ def reported(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     trace_run(run, 16)
     heads_of(run)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reporting, "ANALYSES", reporting.ANALYSES[:3])
+        patch.setattr(reporting, "ANALYSES", FEW)
         assert probe(["report", "--runs", str(root), "--quiet"]) == 0
         assert probe(["report", "--runs", str(root), "--quiet", "--format", "md"]) == 0
     return root
@@ -36,8 +39,8 @@ def reported(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reporting, "ANALYSES", reporting.ANALYSES[:3])
-    monkeypatch.setattr("probe.lab.verifying.ANALYSES", reporting.ANALYSES[:3])
+    monkeypatch.setattr(reporting, "ANALYSES", FEW)
+    monkeypatch.setattr("probe.lab.verifying.ANALYSES", FEW)
 
 
 def test_a_report_is_one_file_and_its_path_is_the_answer(reported: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,7 +61,8 @@ def test_a_report_is_one_file_and_its_path_is_the_answer(reported: Path, capsys:
 
 def test_what_is_kept_is_reported_without_torch(reported: Path) -> None:
     code = (
-        "import sys, probe.cli, probe.lab.reporting as r; r.ANALYSES = r.ANALYSES[:3];"
+        "import sys, probe.cli, probe.lab.reporting as r;"
+        "r.ANALYSES = [a for a in r.ANALYSES if a.name in ('accuracy', 'heads', 'trace')];"
         f"code = probe.cli.run(['report', '--runs', {str(reported)!r}]); print(code, 'torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -99,7 +99,7 @@ def drifts(run: Run, stated: Mapping[str, Any], tell: Callable[[str], None] = la
     with tempfile.TemporaryDirectory() as folder:
         scratch = _scratch(run, Path(folder))
         for analysis in ANALYSES:
-            wanted = {name: table for name, table in stated["results"].items() if belongs(name, analysis)}
+            wanted = {name: table for name, table in stated["results"].items() if belongs(name, analysis.results)}
             if wanted:
                 tell(f"computing {analysis.name} again …")
                 yield from _again(scratch, analysis, wanted)
@@ -107,7 +107,7 @@ def drifts(run: Run, stated: Mapping[str, Any], tell: Callable[[str], None] = la
 
 def unverified(stated: Mapping[str, Any]) -> list[str]:
     """Stated results that no analysis here computes."""
-    return [name for name in stated["results"] if not any(belongs(name, analysis) for analysis in ANALYSES)]
+    return [name for name in stated["results"] if not any(belongs(name, analysis.results) for analysis in ANALYSES)]
 
 
 def _scratch(run: Run, folder: Path) -> Run:

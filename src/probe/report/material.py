@@ -16,7 +16,7 @@ from probe.result import AnalysisResult
 from probe.store import Run
 from probe.tasks.dataset import Dataset, OrderBlind
 
-LONGEST = 200
+LONGEST = 64
 """Tables of which more rows say something are no statements of a report but what its pictures are drawn from."""
 
 

@@ -17,10 +17,12 @@ CLEAR = 0.1
 def percent(share: float) -> str:
     """A share in percent, with a digit where that is not all.
 
-    >>> percent(1.0), percent(0.936)
-    ('100 %', '93.6 %')
+    >>> percent(1.0), percent(0.936), percent(-0.0001)
+    ('100 %', '93.6 %', '0.0 %')
     """
-    return f"{share:.0%}".replace("%", " %") if share in (0.0, 1.0) else f"{share:.1%}".replace("%", " %")
+    if share in (0.0, 1.0):
+        return f"{100 * share:.0f} %"
+    return f"{round(100 * share, 1) + 0.0:.1f} %"
 
 
 def interval(row: Row) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
@@ -27,9 +28,11 @@ def looks(material: Material) -> Section | None:
     ]
     parts.append(_rows(view))
     means = [row for row in material.rows("answer-rows") if row["head"] < 0]
-    table = drawn(material, "rows", "The answer's row for every word in the slot", rows_said(means)) if means else None
-    if table is not None:
-        parts.append(table)
+    if means:
+        seen = {row["position"] for row in means if row["value"] >= 0.05}
+        title = "The answer's row for every word in the slot"
+        rows = drawn(material, "rows", title, rows_said(means), keep=lambda row: row["position"] in seen)
+        parts += [replace(rows, note=f"{rows.note} Places that never get 0.05 are left out.")] if rows else []
     if view.heads:
         parts.append(_figure(view, means=False))
     return Section(
