@@ -97,6 +97,8 @@ class Cells:
     titles: tuple[tuple[str, ...], ...] = ()
     numbers: bool = False
     """Whether the values are written into the cells."""
+    gaps: bool = True
+    """Whether a stroke stands where there is no value; else there is nothing, nor in a cell too pale to be seen."""
 
     def strengths(self) -> Float[np.ndarray, "row column"]:
         """Opacity of every cell with its sign, -1 to 1; NaN where there is no value."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from probe.figures.attention_svg import draw_attention
 from probe.figures.bars import Bars, draw_bars
 from probe.figures.circuit import Circuit, draw_circuit
 from probe.figures.drawing import Drawing, in_grid, moved, paragraph, short
@@ -18,8 +19,9 @@ from probe.figures.heatmap import HeatMap, draw_heatmap
 from probe.figures.lines import Lines, draw_lines
 from probe.figures.press import to_print
 from probe.figures.svg import Style, to_svg
+from probe.figures.view import AttentionView
 
-Part = HeatMap | Lines | Bars | Circuit
+Part = HeatMap | Lines | Bars | Circuit | AttentionView
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +41,10 @@ class Figure:
     digest: str = ""
     """Of its manifest: what was asked for, in which versions."""
 
+    def _repr_svg_(self) -> str:
+        """How a notebook shows it."""
+        return figure_svg(self, "paper")
+
 
 def draw_part(part: Part) -> Drawing:
     """Lay out one part."""
@@ -46,6 +52,8 @@ def draw_part(part: Part) -> Drawing:
         return draw_heatmap(part)
     if isinstance(part, Lines):
         return draw_lines(part)
+    if isinstance(part, AttentionView):
+        return draw_attention(part)
     return draw_bars(part) if isinstance(part, Bars) else draw_circuit(part)
 
 
