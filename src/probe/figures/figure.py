@@ -23,6 +23,9 @@ from probe.figures.view import AttentionView
 
 Part = HeatMap | Lines | Bars | Circuit | AttentionView
 
+WIDEST = 1000.0
+"""Parts stand side by side as far as they fit into so many px."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
@@ -34,8 +37,6 @@ class Figure:
     caption: str
     """What is seen, and what it is measured against; sentences."""
     parts: tuple[Part, ...]
-    columns: int = 1
-    """Parts side by side."""
     run: str = ""
     """The run whose numbers these are."""
     digest: str = ""
@@ -59,7 +60,7 @@ def draw_part(part: Part) -> Drawing:
 
 def draw(figure: Figure) -> Drawing:
     """Lay out a figure: title, parts, caption, source."""
-    parts, width, height = in_grid([draw_part(part) for part in figure.parts], figure.columns)
+    parts, width, height = in_grid([draw_part(part) for part in figure.parts], WIDEST)
     width = max(width, 420.0)
     marks, y = paragraph(short(figure.title, 200), 0, 0, width, 15, ink="text", bold=True)
     y += 10

@@ -136,7 +136,8 @@ def _print_outline(axes: Axes, mark: Shape | Dot, inks: Mapping[Ink, str], scale
     if mark.closed:
         points.append(points[0])
         codes.append(Path.CLOSEPOLY)
-    style = (0, (4, 3)) if mark.dashed else "-"
+    # matplotlib measures dashes by the width of the line, an SVG in px
+    style = (0, (4 / max(1.0, mark.width), 3 / max(1.0, mark.width))) if mark.dashed else "-"
     axes.add_patch(PathPatch(Path(points, codes), linestyle=style, capstyle="butt", joinstyle="round", **look))
 
 
