@@ -211,13 +211,13 @@ def _edit(sites: Sequence[Site], value: Tensor, n: int) -> Edit:
     return edit
 
 
-@torch.no_grad()
 def resumed(
     model: Transformer, stream: Float[Tensor, "row pos d_model"], layer: int, edits: Mapping[str, Edit]
 ) -> Float[Tensor, "row d_vocab"]:
     """Next-word logits from the stream that a layer reads on, with edits in that layer.
 
-    The last block works for the last position alone: there, activations of queries have one position.
+    The last block works for the last position alone: there, activations of queries have one position. Gradients reach
+    the edits, so that one can be learned; a sweep asks for none.
 
     Raises:
         KeyError: an edit never fired.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from probe import store
 from probe.files import digest, read_json
-from probe.lab.looking import ask, attention_of, heads_of
+from probe.lab.heads import heads_of
+from probe.lab.looking import ask, attention_of
 from probe.lab.models import provenance
 from probe.lab.tracing import trace_run
 from probe.store import Run
