@@ -20,6 +20,7 @@ from probe.cli.audit import audit
 from probe.cli.generate_task import generate_task
 from probe.cli.heads import heads
 from probe.cli.listing import doctor, runs, tasks
+from probe.cli.probes import probes
 from probe.cli.selftest import selftest
 from probe.cli.trace import trace
 from probe.cli.train import train
@@ -43,6 +44,7 @@ COMMANDS = {
     "audit": audit,
     "heads": heads,
     "trace": trace,
+    "probes": probes,
     "selftest": selftest,
     "tasks": tasks,
     "runs": runs,

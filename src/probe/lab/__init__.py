@@ -7,6 +7,7 @@ imported inside the functions that need it.
 from probe.lab.data import open_dataset, run_dataset
 from probe.lab.looking import Question, ask, attention_of, heads_of
 from probe.lab.models import open_model, provenance
+from probe.lab.probing import interchange_of, probes_of
 from probe.lab.tracing import contrasts_of, trace_run
 from probe.lab.training import (
     Plan,
@@ -17,6 +18,7 @@ from probe.lab.training import (
     train_here,
     train_side_by_side,
 )
+from probe.lab.variables import swaps_of, targets_of
 
 __all__ = [
     "Plan",
@@ -26,13 +28,17 @@ __all__ = [
     "attention_of",
     "contrasts_of",
     "heads_of",
+    "interchange_of",
     "make_plan",
     "open_dataset",
     "open_model",
     "plan_run",
+    "probes_of",
     "provenance",
     "run_dataset",
     "summary",
+    "swaps_of",
+    "targets_of",
     "trace_run",
     "train_here",
     "train_side_by_side",
