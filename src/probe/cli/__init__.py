@@ -17,13 +17,18 @@ import typer
 
 from probe.cli.attn_map import attn_map
 from probe.cli.audit import audit
+from probe.cli.compare import compare
+from probe.cli.figure import figure
 from probe.cli.generate_task import generate_task
 from probe.cli.heads import heads
 from probe.cli.listing import doctor, runs, tasks
 from probe.cli.probes import probes
+from probe.cli.report import report
+from probe.cli.reproduce import reproduce
 from probe.cli.selftest import selftest
 from probe.cli.trace import trace
 from probe.cli.train import train
+from probe.cli.verify import verify
 from probe.errors import ProbeError
 
 app = typer.Typer(
@@ -45,6 +50,11 @@ COMMANDS = {
     "heads": heads,
     "trace": trace,
     "probes": probes,
+    "report": report,
+    "compare": compare,
+    "verify": verify,
+    "figure": figure,
+    "reproduce": reproduce,
     "selftest": selftest,
     "tasks": tasks,
     "runs": runs,
@@ -63,6 +73,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")  # a terminal or pipe that cannot encode a word still gets it
     # torch would look through every installed package for further device backends; we use cpu and cuda
     os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    # models of this size gain nothing from a second thread, and lose much to it on a busy machine (docs/LOG.md)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.exit(run(list(sys.argv[1:] if argv is None else argv)))
 
 

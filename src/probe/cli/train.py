@@ -68,7 +68,7 @@ def train(
             if value is not None:
                 raise ProbeError(f"--resume goes on with the run's own settings, so --{option} cannot be given with it")
         run = store.open_run(runs, resume)
-        with _progress([run], quiet or json) as tell:
+        with progress([run], quiet or json) as tell:
             summary = lab.train_here(run, lambda row: tell(run, row))
         _print_run(summary, lab.run_dataset(run), json, quiet)
         return
@@ -91,7 +91,7 @@ def train(
     hint(f"on {origin}", quiet or json)
     if all(run.finished for run in planned):
         hint("trained before with these settings; shown from the run folder", quiet or json)
-    with _progress(planned, quiet or json) as tell:
+    with progress(planned, quiet or json) as tell:
         if len(planned) == 1:
             summaries = [lab.train_here(planned[0], lambda row: tell(planned[0], row), dataset)]
         else:
@@ -159,7 +159,7 @@ def _device(device: str) -> str:
 
 
 @contextmanager
-def _progress(planned: list[Any], silent: bool) -> Iterator[Callable[[Any, dict[str, Any]], None]]:
+def progress(planned: list[Any], silent: bool) -> Iterator[Callable[[Any, dict[str, Any]], None]]:
     """A bar for each run on a terminal, plain lines in a pipe, nothing when silent."""
     todo = [run for run in planned if not run.finished]
     if silent or not todo:

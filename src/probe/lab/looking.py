@@ -126,19 +126,3 @@ def attention_of(run: Run, question: Question) -> tuple[AnalysisResult, Analysis
     for key, result in zip(keys, results, strict=True):
         store.save_result(run, key, result)
     return results
-
-
-def heads_of(run: Run) -> tuple[AnalysisResult, AnalysisResult]:
-    """Head scores and composition of a run's model, kept with the run."""
-    from probe.analyses.heads import composition_scores, head_scores
-
-    model, source = open_model(run), provenance(run)
-    if model.config.mixer != "attention" or model.config.n_layers == 0:
-        raise ProbeError("this model has no attention heads to score")
-    results = (
-        head_scores(model, model.config.d_vocab, model.config.n_ctx, source),
-        composition_scores(model, source),
-    )
-    for result in results:
-        store.save_result(run, result.name, result)
-    return results

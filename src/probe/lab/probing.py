@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from probe import store
 from probe.lab.data import run_dataset
-from probe.lab.models import open_model, provenance
+from probe.lab.models import open_model, provenance, untrained_model
 from probe.lab.variables import swaps_of, targets_of
 from probe.result import AnalysisResult
 from probe.store import Run
-
-if TYPE_CHECKING:
-    from probe.models.transformer import Transformer
 
 TRAINING_PAIRS = 384
 """Pairs from which a subspace is learned."""
@@ -26,7 +21,9 @@ def probes_of(run: Run) -> AnalysisResult:
 
     torch.set_num_threads(run.manifest["threads"])
     sentences, targets = targets_of(run_dataset(run))
-    result = probes(_models(run), sentences, targets, provenance(run))
+    result = probes(
+        {"trained": open_model(run), "untrained": untrained_model(run)}, sentences, targets, provenance(run)
+    )
     store.save_result(run, result.name, result)
     return result
 
@@ -41,17 +38,8 @@ def interchange_of(run: Run, subspaces: bool = False) -> AnalysisResult:
     dataset = run_dataset(run)
     swaps = swaps_of(dataset, dataset.held_out)
     training = swaps_of(dataset, dataset.train, TRAINING_PAIRS) if subspaces else []
-    result = interchange(_models(run), swaps, provenance(run), training)
+    result = interchange(
+        {"trained": open_model(run), "untrained": untrained_model(run)}, swaps, provenance(run), training
+    )
     store.save_result(run, result.name, result)
     return result
-
-
-def _models(run: Run) -> dict[str, Transformer]:
-    """The run's model, and one of the same shape that has learned nothing."""
-    import torch
-
-    from probe.models.transformer import initialised
-
-    model = open_model(run)
-    generator = torch.Generator().manual_seed(run.manifest["training"]["seed"])
-    return {"trained": model, "untrained": initialised(model.config, generator)}

@@ -1,0 +1,206 @@
+"""Heads: what each one scores, where it looks, what it could compose with, and when it formed; kept with the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from probe import store
+from probe.errors import ProbeError
+from probe.lab.data import run_dataset
+from probe.lab.models import open_model, provenance
+from probe.lab.training import Plan, make_plan, plan_run
+from probe.result import AnalysisResult
+from probe.store import Run
+from probe.tasks.dataset import Dataset
+from probe.tasks.spec import Cloze, TokenSequence
+
+if TYPE_CHECKING:
+    from probe.analyses.answer_rows import Prompts
+    from probe.models.transformer import Transformer
+
+TRAINING: dict[str, dict[str, Any]] = {"induction": {"lr": 0.01, "steps": 800}}
+"""What a task is trained with where the defaults do not learn it (see its file)."""
+FINE = 25
+"""Steps between the checkpoints of a run that is trained to be scored; a date is no finer than their gap."""
+
+
+def heads_of(run: Run) -> tuple[AnalysisResult, AnalysisResult]:
+    """Head scores, copying among them, and composition of a run's model."""
+    import pandas as pd
+
+    from probe.analyses.composition import composition_scores
+    from probe.analyses.copying import copying
+    from probe.analyses.heads import head_scores
+
+    model, source = _with_heads(run), provenance(run)
+    d_vocab, longest = model.config.d_vocab, model.config.n_ctx
+    scores = head_scores(model, d_vocab, longest, source, periods=periods_of(run))
+    copied = copying(model, d_vocab, longest, source)
+    both = replace(
+        scores,
+        table=pd.concat([scores.table, copied.table], ignore_index=True),
+        unit=f"{scores.unit}; copying: {copied.unit}",
+        floor=f"{scores.floor}; copying: {copied.floor}",
+        convention=f"{scores.convention}; copying on {copied.convention}",
+    )
+    return _kept(run, both), _kept(run, composition_scores(model, source))
+
+
+def roles_of(run: Run) -> AnalysisResult:
+    """Attention of the answer's place by role over held-out prompts, of the run's model and of its first weights."""
+    import torch
+
+    from probe.analyses.answer_rows import head_roles
+    from probe.models.transformer import initialised
+
+    model = _with_heads(run)
+    generator = torch.Generator().manual_seed(run.manifest["training"]["seed"])
+    models = {"trained": model, "untrained": initialised(model.config, generator)}
+    return _kept(run, head_roles(models, prompts_of(run_dataset(run)), provenance(run)))
+
+
+def answer_rows_of(run: Run) -> AnalysisResult:
+    """The row of the answer's place for every filler of the task's contrast, by block and by head."""
+    from probe.analyses.answer_rows import answer_rows
+
+    dataset = run_dataset(run)
+    prompts = prompts_of(dataset)
+    if not prompts.fillers:
+        raise ProbeError(f"{dataset.name} declares no contrast, so there are no fillers to set side by side")
+    return _kept(run, answer_rows(_with_heads(run), prompts, provenance(run)))
+
+
+def prompts_of(dataset: Dataset) -> Prompts:
+    """The held-out prompts, up to the word before the answer, with every place that has a name.
+
+    A place is named by the task's role, or by its word where all prompts share it.
+    """
+    import numpy as np
+    import torch
+
+    from probe.analyses.answer_rows import Prompts, Role
+
+    examples = dataset.held_out
+    tokens = dataset.vocabulary.batch_of([example.prompt for example in examples])
+    where = {
+        role: np.array([e.positions[role] for e in examples]) for role in examples[0].positions if role != "answer"
+    }
+    roles = [Role(name=role, positions=positions) for role, positions in where.items()]
+    taken = {role.position for role in roles}
+    for position in range(tokens.shape[1]):
+        if position not in taken and (tokens[:, position] == tokens[0, position]).all():
+            word = examples[0].prompt[position]
+            roles.append(Role(name=word, positions=np.full(len(examples), position)))
+    roles.sort(key=lambda role: (role.position < 0, role.position))
+    question = dataset.spec.question
+    contrast = question.contrast if isinstance(question, Cloze) else None
+    listed = {word: name for name, words in dataset.spec.lexicon.items() for word in words}
+    return Prompts(
+        tokens=torch.from_numpy(tokens),
+        roles=roles,
+        groups=[example.group for example in examples],
+        fillers=[e.tokens[e.positions[contrast]] for e in examples] if contrast else [],
+        filler_groups=listed,
+    )
+
+
+def periods_of(run: Run) -> tuple[int, int] | None:
+    """The periods of the repeated sequences that a run was trained on; None where it saw none, and any will do."""
+    question = run_dataset(run).spec.question
+    return question.periods if isinstance(question, TokenSequence) and question.rule == "repeat" else None
+
+
+def formation_of(run: Run, tell: Callable[[str], None] = lambda said: None) -> tuple[AnalysisResult, AnalysisResult]:
+    """Scores of every head over checkpoints, with loss, accuracy and in-context score, and the dates of their changes.
+
+    Raises:
+        ProbeError: the run kept too few checkpoints; the message says how to keep more.
+    """
+    found = [store.load_result(run, name) for name in ("formation", "formation-changes")]
+    if found[0] is not None and found[1] is not None and found[0].provenance == provenance(run):
+        return found[0], found[1]
+    import torch
+
+    from probe.analyses.copying import direct_copying
+    from probe.analyses.formation import FEWEST, MODEL, formation
+    from probe.analyses.heads import SHARES, in_context_score, repeats, scores_by_sequence
+    from probe.metrics import next_token_loss
+    from probe.training.loop import training_data
+
+    steps = store.checkpoint_steps(run)
+    if len(steps) < FEWEST:
+        every = max(1, run.manifest["training"]["steps"] // 32)
+        raise ProbeError(
+            f"run {run.name} kept {len(steps)} checkpoints, {FEWEST} or more are needed to date a change; train it "
+            f"again with: probe train --task {run.manifest['task']} --set checkpoint_every={every} "
+            f"--set evaluate_every={every} (and the same settings as before)"
+        )
+    last = _with_heads(run)
+    d_vocab, longest = last.config.d_vocab, last.config.n_ctx
+    drawn = repeats(d_vocab, longest, 16, torch.Generator().manual_seed(0), periods_of(run))
+    generator = torch.Generator().manual_seed(1)
+    words = torch.stack([torch.randperm(d_vocab, generator=generator)[: min(25, longest)] for _ in range(32)])
+    held_out = training_data(run_dataset(run)).held_out
+    accuracy = {row["step"]: row["held_out"]["referent_accuracy"] for row in store.read_metrics(run)}
+    rows: list[dict[str, Any]] = []
+    for number, step in enumerate(steps, start=1):
+        tell(f"checkpoint {number} of {len(steps)}, step {step}")
+        model = open_model(run, step)
+        with torch.no_grad():
+            loss = float(next_token_loss(model(held_out.tokens[:, :-1]), held_out.tokens))
+        whole = {"loss": loss, "accuracy": accuracy[step], "in-context score": in_context_score(model, drawn)}
+        place = {"step": step, "layer": MODEL, "head": MODEL}
+        rows += [{**place, "metric": metric, "value": value} for metric, value in whole.items()]
+        scores, _ = scores_by_sequence(model, drawn)
+        by_head = {metric: scores[metric].mean(-1) for metric in (*SHARES, "entropy")}
+        by_head["copying"] = direct_copying(model, words).mean(-1)
+        for metric, values in by_head.items():
+            for layer, of_layer in enumerate(values.tolist()):
+                for head, value in enumerate(of_layer):
+                    place = {"step": step, "layer": layer, "head": head}
+                    rows.append({**place, "metric": metric, "value": value})
+    listed = ", ".join(str(sample.period) for sample in drawn)
+    convention = (
+        f"heads on 16 random sequences of each period {listed}; loss (nats a word) and referent accuracy on held_out; "
+        "in-context score: loss on the second copy of those sequences minus loss on the first, nats"
+    )
+    curves, dates = formation(rows, convention, provenance(run))
+    return _kept(run, curves), _kept(run, dates)
+
+
+def run_of_task(task: str, runs: Path, data: Path, threads: int = 1) -> tuple[Run, Dataset | None]:
+    """The newest finished run of a task that has heads; or a new one, not trained yet, and its data set."""
+    from probe.lab.data import open_dataset
+    from probe.training.config import training_for
+
+    finished = []
+    for name in store.run_names(runs):
+        run = store.open_run(runs, name)
+        if run.manifest["task"] == task and run.finished and run.config.get("mixer") == "attention":
+            finished.append(((run.path / "model.safetensors").stat().st_mtime, run))
+    if finished:
+        return max(finished, key=lambda dated: dated[0])[1], None
+    dataset, _ = open_dataset(task, data)
+    settings: Mapping[str, Any] = {**TRAINING.get(dataset.name, {}), "checkpoint_every": FINE, "evaluate_every": FINE}
+    plan: Plan = make_plan(dataset, "two-block", training_for("two-block", **settings), threads=threads)
+    return plan_run(plan, runs), dataset
+
+
+def _with_heads(run: Run) -> Transformer:
+    """The run's model, on as many threads as it was trained with."""
+    import torch
+
+    torch.set_num_threads(run.manifest["threads"])
+    model = open_model(run)
+    if model.config.mixer != "attention" or model.config.n_layers == 0:
+        raise ProbeError("this model has no attention heads to score")
+    return model
+
+
+def _kept(run: Run, result: AnalysisResult) -> AnalysisResult:
+    """Save a result in the run's folder."""
+    store.save_result(run, result.name, result)
+    return result
