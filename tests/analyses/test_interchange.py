@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from probe import lab
-from probe.analyses.interchange import interchange
+from probe.analyses.interchange import interchange, subspaces
 from probe.errors import ProbeError
 from probe.models.handmade import gated_solver, two_hop_solver
 from probe.models.transformer import Transformer, initialised
@@ -107,8 +107,8 @@ def test_a_learned_subspace_carries_the_role_and_its_controls_fail(dataset: Data
         model.blocks[1].attn.projections()[0, 1] *= 0.1
     role, training = swaps[2], lab.swaps_of(dataset, dataset.train, 384)[2]
     untrained = initialised(model.config, torch.Generator().manual_seed(0))
-    table = interchange({"trained": model, "untrained": untrained}, [role], NOWHERE, [training]).table
-    rows = table[table["metric"] == "subspace accuracy"].set_index("condition")
+    table = subspaces({"trained": model, "untrained": untrained}, [training], [role], NOWHERE).table
+    rows = table.set_index("condition")
     assert set(rows["dimension"]) == {1}
     assert set(rows["role"]) == {LAST}
     assert rows.loc["trained", "value"] >= 0.95

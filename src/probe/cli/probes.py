@@ -27,14 +27,15 @@ def probes(
 
     found = store.open_run(runs, run)
     hint(f"swapping variables in {found.name} …", quiet or json)
-    interchange = lab.interchange_of(found, subspaces)
+    results = {"interchange": lab.interchange_of(found)}
     hint("fitting probes …", quiet or json)
-    results = {"probes": lab.probes_of(found), "interchange": interchange}
+    results["probes"] = lab.probes_of(found)
+    if subspaces:
+        hint("learning subspaces …", quiet or json)
+        results["subspaces"] = lab.subspaces_of(found)
     if json:
-        tables = {
-            name: {**result.meaning(), "table": result.table.astype(object).where(result.table.notna(), None)}
-            for name, result in results.items()
-        }
-        print_json({"run": found.name, **{n: {**t, "table": t["table"].to_dict("records")} for n, t in tables.items()}})
+        tables = {name: result.table.astype(object) for name, result in results.items()}
+        rows = {name: table.where(table.notna(), None).to_dict("records") for name, table in tables.items()}
+        print_json({"run": found.name, **{n: {**results[n].meaning(), "table": rows[n]} for n in results}})
         return
-    print(probes_text(found.name, results["probes"], interchange))
+    print(probes_text(found.name, results["probes"], results["interchange"], results.get("subspaces")))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from probe import store
 from probe.lab.data import run_dataset
 from probe.lab.models import open_model, provenance, untrained_model
@@ -9,37 +11,49 @@ from probe.lab.variables import swaps_of, targets_of
 from probe.result import AnalysisResult
 from probe.store import Run
 
+if TYPE_CHECKING:
+    from probe.models.transformer import Transformer
+
 TRAINING_PAIRS = 384
 """Pairs from which a subspace is learned."""
 
 
 def probes_of(run: Run) -> AnalysisResult:
     """Probes for the declared variables in a run's model and in an untrained one, kept with the run."""
-    import torch
-
     from probe.analyses.probes import probes
 
-    torch.set_num_threads(run.manifest["threads"])
     sentences, targets = targets_of(run_dataset(run))
-    result = probes(
-        {"trained": open_model(run), "untrained": untrained_model(run)}, sentences, targets, provenance(run)
-    )
-    store.save_result(run, result.name, result)
-    return result
+    return _kept(run, probes(_models(run), sentences, targets, provenance(run)))
 
 
-def interchange_of(run: Run, subspaces: bool = False) -> AnalysisResult:
+def interchange_of(run: Run) -> AnalysisResult:
     """Interchange on the declared variables in a run's model and in an untrained one, kept with the run."""
-    import torch
-
     from probe.analyses.interchange import interchange
 
-    torch.set_num_threads(run.manifest["threads"])
     dataset = run_dataset(run)
-    swaps = swaps_of(dataset, dataset.held_out)
-    training = swaps_of(dataset, dataset.train, TRAINING_PAIRS) if subspaces else []
-    result = interchange(
-        {"trained": open_model(run), "untrained": untrained_model(run)}, swaps, provenance(run), training
-    )
+    return _kept(run, interchange(_models(run), swaps_of(dataset, dataset.held_out), provenance(run)))
+
+
+def subspaces_of(run: Run) -> AnalysisResult:
+    """Learned subspaces for the declared variables, beside arbitrary labels and an untrained model; kept with the run.
+
+    About a minute; imports transformer_lens.
+    """
+    from probe.analyses.interchange import subspaces
+
+    dataset = run_dataset(run)
+    training, held_out = swaps_of(dataset, dataset.train, TRAINING_PAIRS), swaps_of(dataset, dataset.held_out)
+    return _kept(run, subspaces(_models(run), training, held_out, provenance(run)))
+
+
+def _models(run: Run) -> dict[str, Transformer]:
+    """The run's model and the one it was before training, on as many threads as the run was trained with."""
+    import torch
+
+    torch.set_num_threads(run.manifest["threads"])
+    return {"trained": open_model(run), "untrained": untrained_model(run)}
+
+
+def _kept(run: Run, result: AnalysisResult) -> AnalysisResult:
     store.save_result(run, result.name, result)
     return result

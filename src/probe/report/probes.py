@@ -20,7 +20,9 @@ Row = dict[str, Any]
 Place = tuple[str, int, int]
 
 
-def probes_text(run: str, probes: AnalysisResult, interchange: AnalysisResult) -> str:
+def probes_text(
+    run: str, probes: AnalysisResult, interchange: AnalysisResult, subspaces: AnalysisResult | None = None
+) -> str:
     """For each target a table of layer × position, its best site, and what of it is used; then the interchange."""
     everything = probes.table.to_dict("records")
     rows = [row for row in everything if row["kind"] != "z"]
@@ -32,7 +34,8 @@ def probes_text(run: str, probes: AnalysisResult, interchange: AnalysisResult) -
     for target in dict.fromkeys(row["target"] for row in rows):
         lines += ["", *_target(target, [row for row in rows if row["target"] == target], moved)]
         lines += _heads([row for row in everything if row["target"] == target])
-    return "\n".join([*lines, "", interchange_text(interchange)])
+    lines += ["", interchange_text(interchange)]
+    return "\n".join(lines if subspaces is None else [*lines, "", subspaces_text(subspaces)])
 
 
 def place_name(row: Mapping[str, Any]) -> str:
@@ -145,7 +148,7 @@ def _heads(rows: Sequence[Row]) -> list[str]:
 
 
 def interchange_text(result: AnalysisResult) -> str:
-    """The places that carry one variable and no other; then learned subspaces beside their controls."""
+    """The places that carry one variable and no other."""
     rows = result.table.to_dict("records")
     lines = ["interchange: one place is taken from another sentence; the answer is what this variable alone demands"]
     for variable in dict.fromkeys(row["variable"] for row in rows):
@@ -154,16 +157,18 @@ def interchange_text(result: AnalysisResult) -> str:
         control = max((r["value"] for r in of_variable if r["condition"] == "untrained"), default=0.0)
         lines.append(f"  {variable} ({of_variable[0]['n']} pairs; untrained at most {control:.0%}):")
         lines += [f"    {place_name(row):44}{_share(row)}" for row in found]
-    subspaces: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        if row["metric"] == "subspace accuracy":
-            subspaces.setdefault(row["variable"], {})[row["condition"]] = row
-    if subspaces:
-        lines += ["", "learned subspaces (on held-out pairs; arbitrary labels and an untrained model must fail):"]
-    for variable, by in subspaces.items():
+    return "\n".join(lines)
+
+
+def subspaces_text(result: AnalysisResult) -> str:
+    """Learned subspaces beside both of their controls."""
+    by_variable: dict[str, dict[str, Row]] = {}
+    for row in result.table.to_dict("records"):
+        by_variable.setdefault(row["variable"], {})[row["condition"]] = row
+    lines = ["learned subspaces (on held-out pairs; arbitrary labels and an untrained model must fail):"]
+    for variable, by in by_variable.items():
         row = by["trained"]
-        lines.append(
-            f"  {variable}: {place_name(row)}, {row['dimension']} dimensions: {_share(row)}; "
-            f"arbitrary labels {by['control']['value']:.0%}, untrained {by['untrained']['value']:.0%}"
-        )
+        lines.append(f"  {variable}: {place_name(row)}, {row['dimension']} of {row['of']} dimensions: {_share(row)}")
+        controls = f"arbitrary labels {_share(by['control'])}, untrained {_share(by['untrained'])}"
+        lines.append(f"    {controls}")
     return "\n".join(lines)
