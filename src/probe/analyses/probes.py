@@ -2,7 +2,7 @@
 
 A probe shows presence, not use. So its accuracy stands beside those of a *control task*, whose labels are dealt by lot
 to word types (Hewitt & Liang 2019: selectivity = accuracy - control accuracy), of an untrained model, and of a probe
-that was trained on sentences with other nouns; beside the bits that its labels cost in an online code (Voita & Titov
+that was trained on sentences with other words; beside the bits that its labels cost in an online code (Voita & Titov
 2020); and beside what happens to the answer when only that which stands along the probe's directions is swapped, or
 erased.
 
@@ -44,9 +44,8 @@ class Target:
     control: Int[Tensor, " n"] | None
     """Labels of the control task. None where the label is the word itself: there it would be the same task under other
     names, and selectivity 0 by construction."""
-    one_half: Int[Tensor, " some"]
-    """Sentences whose nouns, but for the one that is the label, are from one half of the nouns."""
-    other_half: Int[Tensor, " some"]
+    splits: Mapping[str, tuple[Int[Tensor, " some"], Int[Tensor, " others"]]]
+    """Name -> sentences to fit on and to score on, which share none of the words that the name tells of."""
     swap: Swap
     """What the answer must become when this is swapped."""
 
@@ -82,9 +81,9 @@ def probes(
         seed: of the order in which labels are sent, and of the random directions.
 
     Returns:
-        `accuracy`, `selectivity` (trained), `accuracy, other nouns` and `codelength` of every site; of the residual
-        stream also `interchange along the probe` and `lost by erasure`. The control of the first two is the control
-        task, that of the last two are random directions of the same number.
+        `accuracy`, `selectivity` (trained), `codelength`, and accuracy on each split (`accuracy, other nouns`) of every
+        site; of the residual stream also `interchange along the probe` and `lost by erasure`. The control of the first
+        ones is the control task, that of the last two are random directions of the same number.
     """
     generator = Generator().manual_seed(seed)
     rows: list[Row] = []
@@ -178,11 +177,11 @@ def _measured(
         add("selectivity", condition, hits - by_lot, held_out, 0.0)
     if sites[0].head is not None:
         return fit, rows
-    one, other = target.one_half, target.other_half
-    elsewhere = fitted(features[:, one], target.labels[one], target.n_labels)
-    hits = elsewhere.right(features[:, other], target.labels[other])
-    of = [sentences.groups[int(i)] for i in other]
-    add("accuracy, other nouns", condition, hits, of, _most_frequent(target.labels[other]))
+    for name, (some, others) in target.splits.items():
+        elsewhere = fitted(features[:, some], target.labels[some], target.n_labels)
+        hits = elsewhere.right(features[:, others], target.labels[others])
+        of = [sentences.groups[int(i)] for i in others]
+        add(f"accuracy, {name}", condition, hits, of, _most_frequent(target.labels[others]))
     return fit, rows
 
 

@@ -123,8 +123,8 @@ def targets_of(dataset: Dataset, seed: int = 0) -> tuple[Sentences, list[Target]
     """The variables of a cloze task as labels of its training and held-out sentences, and their control tasks.
 
     The control of the role deals roles to the deciding words by lot, half of those of either role each; that of the
-    answer is the answer under these roles. Half of the nouns, drawn by lot, are the ones of which a probe's training
-    sentences are made when it is scored on sentences of the other half.
+    answer is the answer under these roles. Splits: by the nouns, but for the one that is the label, of which half are
+    drawn by lot; and by the deciding word, the same halves as those of the control.
     """
     import torch
 
@@ -141,6 +141,10 @@ def targets_of(dataset: Dataset, seed: int = 0) -> tuple[Sentences, list[Target]
     by_lot = [dealt[example.tokens[where[cloze.decided_by]]] for example in examples]
     swaps = swaps_of(dataset, dataset.held_out, seed=seed)
     targets = []
+
+    def rows(chosen: Sequence[bool]) -> Any:
+        return torch.tensor(chosen).nonzero().flatten()
+
     for swap, (variable, (slot, values)) in zip(swaps, variables_of(dataset).items(), strict=True):
         is_role, is_answer = slot == cloze.decided_by, slot == "answer"
         index = {value: number for number, value in enumerate(values)}
@@ -151,6 +155,9 @@ def targets_of(dataset: Dataset, seed: int = 0) -> tuple[Sentences, list[Target]
             words = [example.tokens[where[slot]] for example in examples]
             control = [pair[role] for pair, role in zip(both, by_lot, strict=True)]
         context = [{*pair} - {word} for pair, word in zip(both, words, strict=True)]
+        splits = {"other nouns": ([c <= half for c in context], [not c & half for c in context])}
+        if is_role or is_answer:
+            splits[f"other {cloze.decided_by}s"] = ([not role for role in by_lot], [bool(role) for role in by_lot])
         targets.append(
             Target(
                 name=variable,
@@ -158,8 +165,7 @@ def targets_of(dataset: Dataset, seed: int = 0) -> tuple[Sentences, list[Target]
                 n_labels=len(values),
                 since=max(where[s] for s in (*cloze.candidate_slots, cloze.decided_by)) if is_answer else where[slot],
                 control=torch.tensor([index[word] for word in control]) if is_role or is_answer else None,
-                one_half=torch.tensor([i for i, nouns in enumerate(context) if nouns <= half]),
-                other_half=torch.tensor([i for i, nouns in enumerate(context) if not nouns & half]),
+                splits={name: (rows(some), rows(others)) for name, (some, others) in splits.items()},
                 swap=swap,
             )
         )

@@ -11,6 +11,8 @@ READABLE = 0.8
 """A target counts as readable where the probe is right this often."""
 USED = 0.5
 """And as used along the probe where so many answers become what they must when it alone is swapped."""
+MOST = 3
+"""Places at which a target is used that are shown with all that was measured."""
 UNMOVED = 0.05
 """A place is not used where swapping all of it changes fewer answers."""
 SHOWN = 0.1
@@ -86,9 +88,13 @@ def _target(target: str, rows: Sequence[Row], moved: Mapping[Place, float]) -> l
             lines.append(f"{label:24}" + "".join(f"{_cell(cell):>6}" for cell in cells))
     if not selectivity:
         lines.append("  selectivity is 0 by construction: the label is the word itself")
-    best = max(accuracy, key=lambda place: (by_metric["interchange along the probe", "trained"][place]["value"], place))
-    of_best = {key: places[best] for key, places in by_metric.items() if best in places}
-    return [*lines, *_best(of_best), _use(accuracy, by_metric["interchange along the probe", "trained"], moved)]
+    along = by_metric["interchange along the probe", "trained"]
+    used = [place for place in along if along[place]["value"] > USED and accuracy[place]["value"] >= READABLE]
+    named = used[:MOST] or [max(accuracy, key=lambda place: accuracy[place]["value"])]
+    lines.append(_use(accuracy, along, moved))
+    for place in named:
+        lines += _measured({key: rows[place] for key, rows in by_metric.items() if place in rows})
+    return lines
 
 
 def _short(role: str) -> str:
@@ -96,19 +102,23 @@ def _short(role: str) -> str:
 
 
 def _cell(row: Row | None) -> str:
-    return "·" if row is None else f"{100 * row['value']:.0f}"
+    return "·" if row is None else f"{round(100 * row['value']):d}"
 
 
-def _best(rows: Mapping[tuple[str, str], Row]) -> list[str]:
-    """The site at which swapping along the probe does most, with all that was measured there."""
+def _measured(rows: Mapping[tuple[str, str], Row]) -> list[str]:
+    """All that was measured at one place."""
     accuracy, bits = rows["accuracy", "trained"], rows["codelength", "trained"]
-    said = [f"accuracy {_share(accuracy)}"]
+    said = [f"accuracy {_share(accuracy)}", f"untrained {rows['accuracy', 'untrained']['value']:.0%}"]
     if ("selectivity", "trained") in rows:
         said.append(f"selectivity {_share(rows['selectivity', 'trained'])}")
-    said.append(f"untrained {rows['accuracy', 'untrained']['value']:.0%}")
-    said.append(f"other nouns {rows['accuracy, other nouns', 'trained']['value']:.0%}")
     said.append(f"{bits['value']:.0f} bits of {bits['floor']:.0f}")
-    lines = [f"  most used: {place_name(accuracy)}", f"    {', '.join(said)}"]
+    splits = [metric for metric, condition in rows if metric.startswith("accuracy, ") and condition == "trained"]
+    shares = (
+        f"{split.removeprefix('accuracy, ')} {rows[split, 'trained']['value']:.0%} "
+        f"(untrained {rows[split, 'untrained']['value']:.0%})"
+        for split in splits
+    )
+    lines = [f"    {place_name(accuracy)}:", f"      {', '.join(said)}", f"      scored on {', on '.join(shares)}"]
     causal = [
         f"{words} {_share(rows[metric, 'trained'])} (random directions {rows[metric, 'control']['value']:.0%})"
         for metric, words in (
@@ -116,7 +126,7 @@ def _best(rows: Mapping[tuple[str, str], Row]) -> list[str]:
             ("lost by erasure", "erased: right answers lost"),
         )
     ]
-    return [*lines, *(f"    {line}" for line in causal)]
+    return [*lines, *(f"      {line}" for line in causal)]
 
 
 def _share(row: Row) -> str:
