@@ -16,9 +16,9 @@ def test_without_a_name_it_lists_what_the_run_can_draw(probe, runs):
     assert said.code == 0
     lines = {line.split()[0]: line for line in said.out.splitlines()[1:]}
     assert {"attention", "scores", "trace", "probes"} <= set(lines)
-    assert "needs" not in lines["scores"] and "needs: probe probes" in lines["probes"]
+    assert "computed by" not in lines["training"] and "computed by: probe probes" in lines["probes"]
     listed = probe("figure", "--list", "--runs", runs, "--json").json
-    assert {row["name"]: row["needs"] for row in listed["figures"]}["scores"] is None
+    assert {row["name"]: row["computed_by"] for row in listed["figures"]}["training"] is None
 
 
 def test_a_figure_is_a_file_that_stands_alone(probe, runs, run):

@@ -27,8 +27,6 @@ class Findings:
     """The task, as its file says it."""
     metrics: Sequence[Mapping[str, Any]] = ()
     """The evaluations of training, by step."""
-    scores: Mapping[str, Any] | None = None
-    """The final scores, with the untrained model's; None where training did not end."""
     results: Mapping[str, AnalysisResult] = field(default_factory=dict)
     """By the name under which they are kept."""
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from probe.figures.bars import Bar, Bars
+from probe.figures.bars import Bar, Bars, Beside
 from probe.figures.circuit import Circuit, CircuitEdge, CircuitNode
 from probe.figures.figure import Figure, Part
 from probe.figures.findings import Findings, Row, by_position, caption, grid, head_of, measured, place_of, split
 from probe.figures.lines import Lines, Series
+from probe.result import AnalysisResult
 
 
 def trace(found: Findings) -> Figure:
     """The circuit of every contrast."""
     parts: list[Part] = []
-    said = ""
+    strategies, said = [], ""
     for contrast, result in found.under("trace-edges-"):
         nodes = found.results[f"trace-nodes-{contrast}"]
         roles = {int(position): str(role) for position, role in nodes.details["roles"].items()}
         name = str(nodes.details.get("contrast", contrast))
         said = said or measured(result)
+        if "strategy" in result.details:
+            strategies.append(f"{name[:1].upper()}{name[1:]}: {result.details['strategy']}")
         parts.append(
             Circuit(
                 title=f"What carries the {name} ({nodes.details['pairs']} pairs)",
@@ -38,7 +42,10 @@ def trace(found: Findings) -> Figure:
             )
         )
     return Figure(
-        name="trace", title=f"What causes the answer in {found.about}", caption=caption(said), parts=tuple(parts)
+        name="trace",
+        title=f"What causes the answer in {found.about}",
+        caption=caption(*strategies, said),
+        parts=tuple(parts),
     )
 
 
@@ -83,24 +90,26 @@ def nodes(found: Findings) -> Figure:
 
 
 def sweeps(found: Findings) -> Figure:
-    """Layer × position, layer × head or head × position, for every kind of activation and both directions."""
+    """Every kind of activation by layer, over positions and over heads, in both directions."""
     parts: list[Part] = []
     for contrast, result in found.under("sweeps-"):
-        for (kind, metric), part in split(found.rows(f"sweeps-{contrast}"), "kind", "metric").items():
-            everywhere = all(row.get("position") is None or row["position"] < 0 for row in part)
-            parts.append(
-                grid(
-                    part if everywhere else by_position(part),
-                    _layer if everywhere else head_of,
-                    _number_of_head if everywhere else place_of,
-                    title=f"{contrast.replace('-', ' ')}: {kind}, {metric}",
-                    unit=result.unit,
-                    rows_are="layer" if everywhere else "",
-                    columns_are="head" if everywhere else "position",
-                    signed=True,
-                )
-            )
-    said = "Each activation by itself, taken from the other sentence"
+        for (metric,), part in split(found.rows(f"sweeps-{contrast}"), "metric").items():
+            for placed in (True, False):
+                chosen = [row for row in part if (row.get("position") is not None and row["position"] >= 0) == placed]
+                if chosen:
+                    parts.append(
+                        grid(
+                            by_position(chosen) if placed else chosen,
+                            _activation if placed else _layer,
+                            place_of if placed else lambda row: f"H{row['head']:.0f}",
+                            title=f"{result.details.get('contrast', contrast)}: {metric}" + ", by head" * (not placed),
+                            unit=result.unit,
+                            rows_are="activation",
+                            columns_are="position" if placed else "head",
+                            signed=True,
+                        )
+                    )
+    said = "Each activation by itself, taken from the other sentence (noising) or given to it (denoising)"
     _, first = found.under("sweeps-")[0]
     return Figure(
         name="sweeps",
@@ -110,13 +119,12 @@ def sweeps(found: Findings) -> Figure:
     )
 
 
+def _activation(row: Mapping[str, Any]) -> str:
+    return f"{row['kind']} {head_of(row)}"
+
+
 def _layer(row: Mapping[str, Any]) -> str:
-    return f"L{row['layer']}"
-
-
-def _number_of_head(row: Mapping[str, Any]) -> str:
-    head = row.get("head")
-    return "all heads" if head is None or head < 0 else f"H{head:.0f}"
+    return f"{row['kind']} L{row['layer']}"
 
 
 def attribution(found: Findings) -> Figure:
@@ -125,12 +133,11 @@ def attribution(found: Findings) -> Figure:
     for contrast, result in found.under("attribution-"):
         bars = []
         for (node,), part in split(found.rows(f"attribution-{contrast}"), "node").items():
-            by_metric = {row["metric"]: row for row in part}
-            if "direct" in by_metric:
-                total = by_metric.get("total")
-                beside = (("total", float(total["value"])),) if total else ()
-                bars.append(Bar(label=str(node), beside=beside, **_estimate(by_metric["direct"])))
-        title = f"{contrast.replace('-', ' ')}: direct effect, and total effect in grey"
+            by_metric = {str(row["metric"]): row for row in part}
+            ours = by_metric.pop("direct", None)
+            if ours is not None:
+                bars.append(Bar(label=str(node), beside=_beside(by_metric), **_estimate(ours)))
+        title = f"{contrast.replace('-', ' ')}: direct effect, and in grey what else it does"
         parts.append(Bars(title=title, bars=tuple(bars), unit=result.unit))
     said = (
         "Direct: what the part itself writes towards the answer. Total: what is lost without it, later parts included"
@@ -153,12 +160,12 @@ def evidence(found: Findings) -> Figure:
             for (level, ablation, places), part in split(of_metric, "level", "ablation", "positions").items():
                 by_circuit = {str(row["circuit"]): row for row in part}
                 ours = by_circuit.pop("found", None)
-                if ours is not None:
-                    beside = tuple((name, float(row["value"])) for name, row in by_circuit.items())
+                if ours is not None and ours["value"] is not None:
                     group = ", ".join(str(x) for x in (f"{level}s" if level else None, places) if x)
-                    bars.append(Bar(label=str(ablation), group=group, beside=beside, **_estimate(ours)))
-            title = f"{contrast.replace('-', ' ')}: {metric}"
-            parts.append(Bars(title=title, bars=_grouped(bars), unit=result.unit))
+                    bars.append(Bar(label=str(ablation), group=group, beside=_beside(by_circuit), **_estimate(ours)))
+            title = f"{result.details.get('contrast', contrast)}: {metric}"
+            unit = "logits" if str(metric).startswith("logits") else result.unit
+            parts.append(Bars(title=title, bars=_grouped(bars), unit=unit))
     said = "One circuit, over nodes or edges, values put in place of the rest, and positions; in grey the controls"
     _, first = found.under("evidence-")[0]
     return Figure(
@@ -173,6 +180,26 @@ def _grouped(bars: list[Bar]) -> tuple[Bar, ...]:
     """Bars of one group together, groups in the order in which they come first."""
     order = list(dict.fromkeys(bar.group for bar in bars))
     return tuple(sorted(bars, key=lambda bar: order.index(bar.group)))
+
+
+def subsets(found: Findings) -> Figure:
+    """What the circuit lacks when parts of both are taken away, and what each of its edges is needed for."""
+    parts: list[Part] = []
+    for contrast, result in found.under("subsets-"):
+        for (metric,), part in split(found.rows(f"subsets-{contrast}"), "metric").items():
+            bars = tuple(Bar(label=str(row["subset"]), **_estimate(row)) for row in part if row["value"] is not None)
+            high = max([0.1, *(bar.value for bar in bars)])
+            title = f"{result.details.get('contrast', contrast)}: {metric}"
+            parts.append(Bars(title=title, bars=bars, unit=result.unit, high=high))
+    said = "Completeness: how far circuit and model differ once these edges are cut from both; 0 is complete"
+    more = "Minimality: the most that an edge is worth; 0 is an idle edge"
+    _, first = found.under("subsets-")[0]
+    return Figure(
+        name="subsets",
+        title=f"What the circuit of {found.about} lacks, and what is idle in it",
+        caption=caption(said, more, measured(first)),
+        parts=tuple(parts),
+    )
 
 
 def sizes(found: Findings) -> Figure:
@@ -194,8 +221,8 @@ def sizes(found: Findings) -> Figure:
         for log_x in (False, True):
             parts.append(
                 Lines(
-                    title=f"{contrast.replace('-', ' ')}: faithfulness by size",
-                    series=tuple(series),
+                    title=f"{result.details.get('contrast', contrast)}: faithfulness by size" + _areas(result, log_x),
+                    series=tuple(_from_one(one) for one in series) if log_x else tuple(series),
                     x_is="edges, logarithmic" if log_x else "edges",
                     unit=result.unit,
                     log_x=log_x,
@@ -209,6 +236,32 @@ def sizes(found: Findings) -> Figure:
         caption=caption(said, measured(first)),
         parts=tuple(parts),
     )
+
+
+def _areas(result: AnalysisResult, log_x: bool) -> str:
+    """Areas under the curves, where the analysis gives them."""
+    axis = "logarithmic" if log_x else "linear"
+    areas = {name: result.details.get(f"area, {name}, {axis}") for name in ("found", "random")}
+    said = [f"{name} {area:.2f}" for name, area in areas.items() if area is not None]
+    return f"; area: {', '.join(said)}" if said else ""
+
+
+def _from_one(series: Series) -> Series:
+    """The curve from one edge on: nought has no place on a logarithmic axis."""
+    kept = [i for i, (x, _) in enumerate(series.points) if x >= 1]
+    band = tuple(series.band[i] for i in kept) if series.band else ()
+    return replace(series, points=tuple(series.points[i] for i in kept), band=band)
+
+
+def _beside(rows: Mapping[str, Row]) -> tuple[Beside, ...]:
+    """Controls with their values, and their intervals where they have them."""
+    found: list[Beside] = []
+    for name, row in rows.items():
+        if row["value"] is not None:
+            ends = (row.get("low"), row.get("high"))
+            known = None not in ends
+            found.append((name, float(row["value"]), *map(float, ends)) if known else (name, float(row["value"])))
+    return tuple(found)
 
 
 def _estimate(row: Row) -> dict[str, Any]:
