@@ -86,7 +86,7 @@ def section_markdown(
     quick: bool,
 ) -> str:
     """The section as Markdown; `figures` are file names beside it, `made_with` the settings behind the numbers."""
-    lines = [f"# `{reproduction.name}`: {reproduction.title}", ""]
+    lines = [f"# `{reproduction.name}`: {_markdown(reproduction.title)}", ""]
     lines += [f"**{QUICK}**", ""] if quick else []
     lines += [_markdown(reproduction.setting) + ".", "", f"{counts(judged)}", ""]
     lines += ["| " + " | ".join(HEADER) + " |", "|" + "---|" * len(HEADER)]
