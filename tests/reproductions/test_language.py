@@ -77,6 +77,7 @@ def test_perplexity_predicts_each_token_once() -> None:
     assert perplexity(model, TOKENS[:298], window=8) == pytest.approx(expected, rel=1e-5)
 
 
+@torch.no_grad()
 def test_weights_begin_as_torchs_modules_do() -> None:
     config = make_config("one-block", d_vocab=400, n_ctx=100, d_model=64)
     model = started(config, Generator().manual_seed(0))
