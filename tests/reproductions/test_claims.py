@@ -91,5 +91,5 @@ def test_a_quick_look_judges_what_is_exact_alone() -> None:
 
 def test_every_rule_says_its_bounds() -> None:
     assert exactly(124_439_808).says == "exact: 124,439,808"
-    assert above(0, about(14, 0.5)).says == "above 0; then within 50% of 14"
+    assert above(0, about(14, 0.5)).says == "above 0; then within 50 % of 14"
     assert within(0, 1, "a share").says == "a share"

@@ -35,8 +35,10 @@ def ours(one: Judged) -> str:
         return ""
     form = one.claim.form
     mean = sum(values) / len(values)
-    if len(values) == 1 or max(values) == min(values):
+    if len(values) == 1:
         return format(mean, form)
+    if max(values) == min(values):
+        return f"{mean:{form}}, {len(values)} seeds"
     low, high = bootstrap_interval(values)
     return f"{mean:{form}} [{low:{form}}, {high:{form}}], {len(values)} seeds"
 
