@@ -58,8 +58,32 @@ def cluster_interval(
     >>> cluster_interval([0.0, 0.0, 1.0, 1.0], ["a", "a", "b", "b"])
     (0.0, 1.0)
     """
-    low, high = cluster_intervals([values], groups, level=level, resamples=resamples, seed=seed)
-    return float(low[0]), float(high[0])
+    return ratio_interval(values, [1.0] * len(values), groups, level=level, resamples=resamples, seed=seed)
+
+
+def ratio_interval(
+    numerators: Sequence[float],
+    denominators: Sequence[float],
+    groups: Sequence[str],
+    *,
+    level: float = 0.95,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of sum(numerators) / sum(denominators), whole groups drawn.
+
+    Draws whose denominators sum to 0 have no ratio and are left out.
+
+    >>> ratio_interval([1.0, 1.0, 3.0, 3.0], [2.0, 2.0, 3.0, 3.0], ["a", "a", "b", "b"])
+    (0.5, 1.0)
+    """
+    names, index = np.unique(np.asarray(groups), return_inverse=True)
+    above, below = (np.bincount(index, weights=np.asarray(side, dtype=float)) for side in (numerators, denominators))
+    drawn = np.random.default_rng(seed).integers(len(names), size=(resamples, len(names)))
+    sums = above[drawn].sum(axis=1), below[drawn].sum(axis=1)
+    defined = sums[1] != 0
+    low, high = np.quantile(sums[0][defined] / sums[1][defined], [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
 
 
 def cluster_intervals(

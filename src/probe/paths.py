@@ -122,7 +122,9 @@ def record(model: Transformer, tokens: Int[Tensor, "example pos"]) -> Recording:
             written[node] = seen[f"blocks.{node.layer}.hook_mlp_out"]
         else:
             z = seen[f"blocks.{node.layer}.attn.hook_z"][:, :, node.head]
-            written[node] = einsum(z, _output(model, node), "e p d_head, d_head d_model -> e p d_model")
+            written[node] = einsum(
+                z, outputs_of(model, node.layer)[node.head], "e p d_head, d_head d_model -> e p d_model"
+            )
         total += written[node]
     for block in model.blocks:
         if isinstance(block.attn, Attention) and block.attn.b_O is not None:
@@ -134,14 +136,13 @@ def record(model: Transformer, tokens: Int[Tensor, "example pos"]) -> Recording:
     return Recording(tokens=tokens, written=written, streams=streams, final=seen[last], logits=logits[:, -1])
 
 
-def _output(model: Transformer, node: Node) -> Float[Tensor, "d_head d_model"]:
-    """The matrix through which a head writes; the identity on its own coordinates where there is no W_O."""
-    attention = model.blocks[node.layer].attn
-    assert isinstance(attention, Attention) and node.head is not None
+def outputs_of(model: Transformer, layer: int) -> Float[Tensor, "head d_head d_model"]:
+    """The matrices through which a layer's heads write; the identity on own coordinates where there is no W_O."""
+    attention = model.blocks[layer].attn
+    assert isinstance(attention, Attention)
     if attention.W_O is not None:
-        return attention.W_O[node.head]
-    width = model.config.d_head
-    return torch.eye(model.config.d_model)[node.head * width : (node.head + 1) * width]
+        return attention.W_O
+    return torch.eye(model.config.d_model).view(model.config.n_heads, model.config.d_head, -1)
 
 
 @torch.no_grad()

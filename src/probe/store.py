@@ -137,6 +137,19 @@ def run_names(root: Path) -> list[str]:
     return sorted(path.parent.name for path in root.glob("*/manifest.json"))
 
 
+def siblings(run: Run) -> list[Run]:
+    """The finished runs beside this one that differ from it in nothing but the seed, by seed; itself among them."""
+
+    def settings(other: Run) -> Any:
+        training = {key: value for key, value in other.manifest["training"].items() if key != "seed"}
+        return training, other.manifest["task_digest"], other.config
+
+    root, mine = run.path.parent, settings(run)
+    found = [open_run(root, name) for name in run_names(root)]
+    alike = [other for other in found if other.finished and settings(other) == mine]
+    return sorted(alike, key=lambda other: other.manifest["training"]["seed"])
+
+
 def mark_latest(run: Run) -> None:
     """Make a run the one that commands take when none is named."""
     write_atomic(run.path.parent / LATEST, run.name + "\n")

@@ -8,7 +8,8 @@ from torch import Generator
 
 from probe import lab
 from probe.analyses.attention import attention
-from probe.analyses.trace import Contrast, Trace, strategy, trace
+from probe.analyses.trace import Trace, strategy, trace
+from probe.contrasts import Contrast
 from probe.models.handmade import SHARP, gated_solver, two_hop_solver
 from probe.models.transformer import Transformer
 from probe.report.trace import strategies_text, trace_text

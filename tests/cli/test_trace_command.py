@@ -12,15 +12,33 @@ from probe.cli import run as probe
 
 
 def test_a_trace_is_printed_kept_and_its_checks_hold(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert probe(["trace", "--pairs", "24", "--runs", str(runs), "--quiet"]) == 0
+    assert probe(["trace", "--pairs", "24", "--no-evidence", "--runs", str(runs), "--quiet"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("adjective (24 pairs): ")
     assert "order of the nouns (24 pairs): " in text
     assert text.count("(hold)") == 2
     kept = store.load_result(store.open_run(runs), "trace-edges-adjective")
     assert kept is not None
-    assert set(kept.table.columns) == {"sender", "receiver", "port", "metric", "value", "low", "high"}
+    assert set(kept.table.columns) == {"sender", "receiver", "port", "metric", "value", "low", "high", "ratio_of_means"}
     assert ((kept.table["low"] <= kept.table["value"]) & (kept.table["value"] <= kept.table["high"])).all()
+
+
+def test_what_stands_behind_a_circuit_is_printed_and_kept(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert probe(["trace", "--pairs", "16", "--runs", str(runs), "--quiet"]) == 0
+    text = capsys.readouterr().out
+    assert "random, same size" in text
+    assert "the direct ones sum to the difference" in text
+    run = store.open_run(runs)
+    for key in ("evidence-adjective", "subsets-adjective", "sizes-adjective", "attribution-adjective", "lens"):
+        assert store.load_result(run, key) is not None, key
+    kept = store.load_result(run, "sweeps-order-of-the-nouns")
+    assert kept is not None
+    assert set(kept.table["metric"]) == {"noising", "denoising"}
+
+
+def test_seeds_needs_a_sweep(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert probe(["trace", "--seeds", "--runs", str(runs)]) == 2
+    assert "no siblings" in capsys.readouterr().err
 
 
 def test_several_runs_are_counted_by_strategy(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,7 +48,7 @@ def test_several_runs_are_counted_by_strategy(runs: Path, capsys: pytest.Capture
 
 
 def test_json_is_one_object(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert probe(["trace", "--pairs", "8", "--runs", str(runs), "--json"]) == 0
+    assert probe(["trace", "--pairs", "8", "--no-evidence", "--runs", str(runs), "--json"]) == 0
     traces = json.loads(capsys.readouterr().out)["traces"]
     assert {row["contrast"] for row in traces} == {"adjective", "order of the nouns"}
     assert traces[0]["edges"]

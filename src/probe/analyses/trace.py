@@ -12,43 +12,23 @@ sentence. *Denoising* is the share gained by the other run when it sees the clea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from probe.activations import Site, cached, sweep
-from probe.intervals import cluster_interval
-from probe.metrics import logit_difference
+from probe.circuits import ATTENTION_PORTS
+from probe.contrasts import FEWEST, Contrast, Scale, answered
 from probe.models.transformer import Transformer
 from probe.paths import EMBEDDING, Node, Port, Recording, before, nodes_of, patched_paths, record
 from probe.result import AnalysisResult, Provenance
 
-ATTENTION_PORTS: tuple[Port, ...] = ("q", "k", "v")
-FEWEST = 8
-"""Pairs that a model has to answer right, in both of their sentences, before its circuit is asked for."""
 HALF = 0.5
 """What carries more than half of the effect is called the way by which it goes."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Contrast:
-    """Pairs of prompts of one length, and the answer of each; what makes them differ has a name."""
-
-    name: str
-    clean: Int[Tensor, "pair pos"]
-    other: Int[Tensor, "pair pos"]
-    answer: Int[Tensor, " pair"]
-    """Of the clean prompt."""
-    other_answer: Int[Tensor, " pair"]
-    groups: Sequence[str]
-    """What is resampled together for intervals."""
-    roles: Mapping[int, str]
-    """Position -> what stands there; the last position is where the answer is named."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,14 +39,16 @@ class Trace:
     edges: AnalysisResult
     ways: AnalysisResult
     """By which port and from whom each layer hears of the contrast; what the strategy is derived from."""
-    strategy: str
-    checks: Mapping[str, float]
-    """The nulls, as largest errors: all must be near 0."""
 
+    @property
+    def strategy(self) -> str:
+        """The way by which the contrast reaches the answer, or why it is not told."""
+        return self.nodes.details["strategy"]
 
-def difference(logits: Float[Tensor, "... pair d_vocab"], contrast: Contrast) -> Float[Tensor, "... pair"]:
-    """Logit of the clean answer minus logit of the other one."""
-    return logit_difference(logits, contrast.answer, contrast.other_answer)
+    @property
+    def checks(self) -> Mapping[str, float]:
+        """The nulls, as largest errors: all must be near 0. None where nothing was traced."""
+        return self.nodes.details["checks"]
 
 
 def trace(model: Transformer, contrast: Contrast, provenance: Provenance) -> Trace:
@@ -75,69 +57,42 @@ def trace(model: Transformer, contrast: Contrast, provenance: Provenance) -> Tra
     Raises:
         ProbeError: a model whose residual stream is no sum (see `probe.paths.record`).
     """
-    own, other = record(model, contrast.clean), record(model, contrast.other)
-    right = (difference(own.logits, contrast) > 0) & (difference(other.logits, contrast) < 0)
-    n = int(right.sum())
+    asked, contrast = len(contrast), answered(model, contrast)
+    n = len(contrast)
     if n < FEWEST:
-        said = f"not traced: the model answers {n} of {len(right)} pairs right both ways, {FEWEST} are needed"
-        nothing = _collected(contrast, n, provenance)
-        return Trace(
-            nodes=nothing("nodes", []), edges=nothing("edges", []), ways=nothing("ways", []), strategy=said, checks={}
-        )
-    if n < len(right):
-        contrast = _only(contrast, right)
-        own, other = record(model, contrast.clean), record(model, contrast.other)
-    clean, corrupted = difference(own.logits, contrast), difference(other.logits, contrast)
-    distance = clean - corrupted
+        said = f"not traced: the model answers {n} of {asked} pairs right both ways, {FEWEST} are needed"
+        return _traced(contrast, provenance, said, {})
+    own, other = record(model, contrast.clean), record(model, contrast.other)
+    scale = Scale.of(contrast, own.logits, other.logits)
+    nodes, ways = _nodes(model, scale), _ways(model, scale, own, other)
 
-    def lost(logits: Tensor) -> Float[np.ndarray, "... pair"]:
-        return ((clean - difference(logits, contrast)) / distance).numpy()
+    def into_logits(source: Recording) -> Float[Tensor, " pair"]:
+        return scale.lost(patched_paths(model, own, source, [nodes_of(model)], [(EMBEDDING, "logits")]))[0]
 
-    def gained(logits: Tensor) -> Float[np.ndarray, "... pair"]:
-        return ((difference(logits, contrast) - corrupted) / distance).numpy()
-
-    collected = _collected(contrast, n, provenance)
-    node_rows = _nodes(model, contrast, lost, gained)
-    edge_rows = _edges(model, contrast, own, other, lost)
-    way_rows = _ways(model, contrast, own, other, lost)
-
-    def into_logits(source: Recording) -> Float[np.ndarray, " pair"]:
-        return lost(patched_paths(model, own, source, [nodes_of(model)], [(EMBEDDING, "logits")]))[0]
-
-    return Trace(
-        nodes=collected("nodes", node_rows),
-        edges=collected("edges", edge_rows),
-        ways=collected("ways", way_rows),
-        strategy=strategy(model.config.n_layers, way_rows, node_rows),
-        checks={
-            "clean into clean": float(np.abs(into_logits(own)).max()),
-            "everything from the other run": float(np.abs(into_logits(other) - 1).max()),
-        },
-    )
+    checks = {
+        "clean into clean": float(into_logits(own).abs().max()),
+        "everything from the other run": float((into_logits(other) - 1).abs().max()),
+    }
+    said = strategy(model.config.n_layers, ways, nodes)
+    return _traced(contrast, provenance, said, checks, nodes, _edges(model, scale, own, other), ways)
 
 
-Effect = Callable[[Tensor], np.ndarray]
 Row = dict[str, Any]
 
 
-def _only(contrast: Contrast, kept: Tensor) -> Contrast:
-    """The pairs that are kept."""
-    rows = kept.nonzero().flatten().tolist()
-    return Contrast(
-        name=contrast.name,
-        clean=contrast.clean[rows],
-        other=contrast.other[rows],
-        answer=contrast.answer[rows],
-        other_answer=contrast.other_answer[rows],
-        groups=tuple(str(contrast.groups[i]) for i in rows),
-        roles=contrast.roles,
-    )
+def _traced(
+    contrast: Contrast,
+    provenance: Provenance,
+    said: str,
+    checks: Mapping[str, float],
+    nodes: Sequence[Row] = (),
+    edges: Sequence[Row] = (),
+    ways: Sequence[Row] = (),
+) -> Trace:
+    """What was found, as results."""
 
-
-def _collected(contrast: Contrast, n: int, provenance: Provenance) -> Callable[[str, list[Row]], AnalysisResult]:
-    """What makes a result of rows."""
-
-    def collect(name: str, rows: list[Row]) -> AnalysisResult:
+    def result(name: str, rows: Sequence[Row]) -> AnalysisResult:
+        about = {"contrast": contrast.name, "pairs": len(contrast), "roles": dict(contrast.roles)}
         return AnalysisResult(
             name=f"trace-{name}-{contrast.name}",
             table=pd.DataFrame(rows),
@@ -147,20 +102,16 @@ def _collected(contrast: Contrast, n: int, provenance: Provenance) -> Callable[[
             convention="share of the logit difference, per pair, then averaged; pairs answered right both ways; 95 % "
             "cluster bootstrap over noun pairs",
             provenance=provenance,
-            details={"contrast": contrast.name, "pairs": n, "roles": dict(contrast.roles)},
+            details=about | {"strategy": said, "checks": dict(checks)},
         )
 
-    return collect
+    return Trace(nodes=result("nodes", nodes), edges=result("edges", edges), ways=result("ways", ways))
 
 
-def _summary(effects: Float[np.ndarray, " pair"], groups: Sequence[str]) -> Row:
-    low, high = cluster_interval(effects.tolist(), groups)
-    return {"value": float(effects.mean()), "low": low, "high": high}
-
-
-def _nodes(model: Transformer, contrast: Contrast, lost: Effect, gained: Effect) -> list[Row]:
+def _nodes(model: Transformer, scale: Scale) -> list[Row]:
     """Every head's and MLP's output at every position, taken from the other run, in both directions."""
-    config, last = model.config, max(contrast.roles)
+    config, contrast = model.config, scale.contrast
+    last = max(contrast.roles)
     sites = [
         Site(kind="mlp_out" if node.head is None else "z", layer=node.layer, head=node.head, position=position)
         for node in nodes_of(model)[1:]
@@ -170,19 +121,19 @@ def _nodes(model: Transformer, contrast: Contrast, lost: Effect, gained: Effect)
     names = sorted({site.name for site in sites})
     from_clean, from_other = (cached(model, tokens, names)[1] for tokens in (contrast.clean, contrast.other))
     effects = {
-        "noising": lost(sweep(model, contrast.clean, sites, from_other)),
-        "denoising": gained(sweep(model, contrast.other, sites, from_clean)),
+        "noising": scale.lost(sweep(model, contrast.clean, sites, from_other)),
+        "denoising": scale.gained(sweep(model, contrast.other, sites, from_clean)),
     }
     rows = []
     for direction, by_site in effects.items():
         for site, of_site in zip(sites, by_site, strict=True):
             place = {"position": site.position, "role": contrast.roles[site.position or 0]}
             node = str(Node(site.layer, site.head))
-            rows.append({"node": node, **place, "metric": direction, **_summary(of_site, contrast.groups)})
+            rows.append({"node": node, **place, "metric": direction, **scale.summary(of_site)})
     return rows
 
 
-def _edges(model: Transformer, contrast: Contrast, own: Recording, other: Recording, lost: Effect) -> list[Row]:
+def _edges(model: Transformer, scale: Scale, own: Recording, other: Recording) -> list[Row]:
     """Every sender, as every port of every later part sees it."""
     nodes = nodes_of(model)
     ports: list[tuple[Node, Port]] = [(EMBEDDING, "logits")]
@@ -194,15 +145,15 @@ def _edges(model: Transformer, contrast: Contrast, own: Recording, other: Record
     rows = []
     for receiver, port in ports:
         senders = [node for node in nodes if before(node, receiver, port)]
-        effects = lost(patched_paths(model, own, other, [[sender] for sender in senders], [(receiver, port)]))
+        effects = scale.lost(patched_paths(model, own, other, [[sender] for sender in senders], [(receiver, port)]))
         name = "logits" if port == "logits" else str(receiver)
         for sender, of_edge in zip(senders, effects, strict=True):
             edge = {"sender": str(sender), "receiver": name, "port": port, "metric": "noising"}
-            rows.append({**edge, **_summary(of_edge, contrast.groups)})
+            rows.append({**edge, **scale.summary(of_edge)})
     return rows
 
 
-def _ways(model: Transformer, contrast: Contrast, own: Recording, other: Recording, lost: Effect) -> list[Row]:
+def _ways(model: Transformer, scale: Scale, own: Recording, other: Recording) -> list[Row]:
     """Per layer: what is lost when it sees the other sentence's *words*, or what earlier *parts* made of those."""
     parts = nodes_of(model)[1:]
     rows = []
@@ -213,10 +164,10 @@ def _ways(model: Transformer, contrast: Contrast, own: Recording, other: Recordi
         if model.config.d_mlp:
             readers["mlp"] = [(Node(layer), "mlp")]
         for port, receivers in readers.items():
-            effects = lost(patched_paths(model, own, other, [[EMBEDDING], parts], receivers))
+            effects = scale.lost(patched_paths(model, own, other, [[EMBEDDING], parts], receivers))
             for source, of_way in zip(("words", "earlier parts"), effects, strict=True):
                 way = {"layer": layer, "port": port, "source": source, "metric": "noising"}
-                rows.append({**way, **_summary(of_way, contrast.groups)})
+                rows.append({**way, **scale.summary(of_way)})
     return rows
 
 

@@ -17,6 +17,7 @@ import typer
 
 from probe.cli.attn_map import attn_map
 from probe.cli.audit import audit
+from probe.cli.figure import figure
 from probe.cli.generate_task import generate_task
 from probe.cli.heads import heads
 from probe.cli.listing import doctor, runs, tasks
@@ -43,6 +44,7 @@ COMMANDS = {
     "audit": audit,
     "heads": heads,
     "trace": trace,
+    "figure": figure,
     "selftest": selftest,
     "tasks": tasks,
     "runs": runs,
@@ -61,6 +63,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")  # a terminal or pipe that cannot encode a word still gets it
     # torch would look through every installed package for further device backends; we use cpu and cuda
     os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    # models of this size gain nothing from a second thread, and lose much to it on a busy machine (docs/LOG.md)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.exit(run(list(sys.argv[1:] if argv is None else argv)))
 
 

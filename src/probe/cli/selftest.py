@@ -17,10 +17,10 @@ def selftest(json: AsJson = False) -> None:
     if json:
         print_json({"checks": [{**asdict(check), "passed": check.passed} for check in checks]})
     else:
-        print(f"{'metric':34}{'oracle':36}{'expected':>13}{'measured':>16}")
+        print(f"{'metric':36}{'oracle':36}{'expected':>13}{'measured':>16}")
         for check in checks:
             verdict = "" if check.passed else "   MISS"
-            print(f"{check.metric:34}{check.oracle:36}{check.expected:>13.6g}{check.measured:>16.9g}{verdict}")
+            print(f"{check.metric:36}{check.oracle:36}{check.expected:>13.6g}{check.measured:>16.9g}{verdict}")
         print(f"\nwithout an oracle: {'; '.join(WITHOUT_ORACLE)}")
     missed = [f"{check.metric} on {check.oracle}" for check in checks if not check.passed]
     if missed:

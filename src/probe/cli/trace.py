@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from probe.cli.options import AsJson, Quiet, RunsDir, hint, print_json
 from probe.errors import CheckFailed, ProbeError
+
+if TYPE_CHECKING:
+    from probe.analyses.trace import Trace
+    from probe.store import Run
 
 
 def trace(
@@ -16,41 +21,107 @@ def trace(
         list[str] | None, typer.Argument(help="Runs; the latest one where none is named.", metavar="[RUN]...")
     ] = None,
     pairs: Annotated[int | None, typer.Option(help="About so many held-out pairs; all by default.")] = None,
+    evidence: Annotated[
+        bool, typer.Option(help="Put the circuit to the tests: faithfulness, random circuits, …")
+    ] = True,
+    seeds: Annotated[
+        bool, typer.Option("--seeds", help="All seeds of the run's sweep: strategies, stability.")
+    ] = False,
     runs: RunsDir = Path("runs"),
     json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Break the model on purpose: which parts cause the answer, by which way, in how many hops.
 
-    Of several runs the strategies are counted. Exit code 1 where a null does not hold: then no number counts.
+    Of several runs, or with --seeds of all runs of a sweep, the strategies are counted and the circuits compared, heads
+    matched by what they do. Exit code 1 where a null does not hold: then no number counts.
     """
-    from probe import lab, store
-    from probe.report.trace import strategies_text, trace_text
+    from probe import store
 
     if pairs is not None and pairs < 2:
         raise ProbeError(f"--pairs {pairs}: must be 2 or more")
     opened = [store.open_run(runs, name) for name in run] if run else [store.open_run(runs)]
-    rows: list[dict[str, Any]] = []
-    broken: list[str] = []
+    if seeds:
+        opened = list({each.name: each for first in opened for each in store.siblings(first)}.values())
+        if len(opened) < 2:
+            raise ProbeError("--seeds: this run has no siblings that differ in the seed alone; train some: --seeds 0-7")
+    if len(opened) == 1:
+        _one(opened[0], pairs, evidence, json, quiet)
+    else:
+        _several(opened, pairs, json, quiet)
+
+
+def _one(run: Run, pairs: int | None, evidence: bool, json: bool, quiet: bool) -> None:
+    """The trace of one run, and what stands behind it."""
+    from probe import lab
+    from probe.report.evidence import attribution_text, evidence_text
+    from probe.report.trace import trace_text
+
+    hint(f"tracing {run.name} …", quiet or json)
+    traces = lab.trace_run(run, pairs)
+    for done in traces if not json else ():
+        print(trace_text(done.strategy, done.nodes, done.edges, done.ways, done.checks) + "\n")
+    found, effects = [], None
+    if evidence and any(done.checks for done in traces):
+        hint("putting the circuit to the tests (about ten seconds; --no-evidence leaves it out) …", quiet or json)
+        found, effects = lab.evidence_of(run, pairs), lab.attribution_of(run, pairs)
+        for each in found if not json else ():
+            print(evidence_text(each.faithfulness, each.subsets, each.sizes) + "\n")
+        if len(effects.table) and not json:
+            print(attribution_text(effects) + "\n")
+        lab.sweeps_of(run, pairs)
+        lab.lens_of(run, pairs)
+    if json:
+        tables = [_as_dict(run, done, tables=True) for done in traces]
+        rows = {"traces": tables}
+        if found:
+            parts = ("faithfulness", "subsets", "sizes")
+            rows["evidence"] = [
+                {"contrast": each.faithfulness.details["contrast"]}
+                | {part: getattr(each, part).table.to_dict("records") for part in parts}
+                for each in found
+            ]
+        print_json(rows | ({"attribution": effects.table.to_dict("records")} if effects else {}))
+    _check([(run, done) for done in traces])
+
+
+def _several(opened: Sequence[Run], pairs: int | None, json: bool, quiet: bool) -> None:
+    """Strategies counted, circuits compared."""
+    from probe import lab
+    from probe.report.trace import stability_text, strategies_text
+
+    traced: list[tuple[Run, Trace]] = []
     for number, each in enumerate(opened, start=1):
         hint(f"tracing {each.name} ({number} of {len(opened)}) …", quiet or json)
-        for done in lab.trace_run(each, pairs):
-            contrast = done.nodes.details["contrast"]
-            rows.append(
-                {"run": each.name, "contrast": contrast, "strategy": done.strategy, "checks": dict(done.checks)}
-            )
-            if max(done.checks.values(), default=0.0) >= 1e-3:
-                broken.append(f"{each.name}, {contrast}")
-            if len(opened) == 1 and not json:
-                print(trace_text(done.strategy, done.nodes, done.edges, done.ways, done.checks) + "\n")
-            if json:
-                tables = {"nodes": done.nodes, "edges": done.edges, "ways": done.ways}
-                rows[-1] |= {name: result.table.to_dict("records") for name, result in tables.items()}
+        traced += [(each, done) for done in lab.trace_run(each, pairs)]
+    rows = [_as_dict(each, done, tables=json) for each, done in traced]
+    compared = lab.stability_of(traced)
     if json:
-        print_json({"traces": rows})
-    elif len(opened) > 1:
+        print_json({"traces": rows} | ({"stability": compared.table.to_dict("records")} if compared else {}))
+    else:
         for row in rows:
             print(f"{row['run']}  {row['contrast']}: {row['strategy']}")
         print("\n" + strategies_text(rows))
+        if compared:
+            print("\n" + stability_text(compared))
+    _check(traced)
+
+
+def _as_dict(run: Run, done: Trace, tables: bool) -> dict[str, Any]:
+    """A trace as JSON."""
+    contrast = done.nodes.details["contrast"]
+    row = {"run": run.name, "contrast": contrast, "strategy": done.strategy, "checks": dict(done.checks)}
+    if tables:
+        row |= {part: getattr(done, part).table.to_dict("records") for part in ("nodes", "edges", "ways")}
+    return row
+
+
+def _check(traced: Sequence[tuple[Run, Trace]]) -> None:
+    """A trace whose nulls do not hold is no evidence."""
+    broken = [
+        f"{run.name}, {done.nodes.details['contrast']}"
+        for run, done in traced
+        if max(done.checks.values(), default=0.0) >= 1e-3
+    ]
     if broken:
         raise CheckFailed(f"a null does not hold ({'; '.join(broken)}): these effects are no evidence")

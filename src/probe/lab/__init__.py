@@ -5,10 +5,11 @@ imported inside the functions that need it.
 """
 
 from probe.lab.data import open_dataset, run_dataset
+from probe.lab.figures import drawable, figure
 from probe.lab.heads import answer_rows_of, formation_of, heads_of, roles_of, run_of_task
 from probe.lab.looking import Question, ask, attention_of
-from probe.lab.models import open_model, provenance
-from probe.lab.tracing import contrasts_of, trace_run
+from probe.lab.models import open_model, provenance, untrained_model
+from probe.lab.tracing import attribution_of, contrasts_of, evidence_of, lens_of, stability_of, sweeps_of, trace_run
 from probe.lab.training import (
     Plan,
     advance_run,
@@ -26,9 +27,14 @@ __all__ = [
     "answer_rows_of",
     "ask",
     "attention_of",
+    "attribution_of",
     "contrasts_of",
+    "drawable",
+    "evidence_of",
+    "figure",
     "formation_of",
     "heads_of",
+    "lens_of",
     "make_plan",
     "open_dataset",
     "open_model",
@@ -37,8 +43,11 @@ __all__ = [
     "roles_of",
     "run_dataset",
     "run_of_task",
+    "stability_of",
     "summary",
+    "sweeps_of",
     "trace_run",
     "train_here",
     "train_side_by_side",
+    "untrained_model",
 ]

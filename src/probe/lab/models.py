@@ -33,6 +33,16 @@ def open_model(run: Run, step: int | None = None) -> Transformer:
     return model
 
 
+def untrained_model(run: Run) -> Transformer:
+    """The model of a run as it was before its first step, drawn again from the run's seed."""
+    from torch import Generator
+
+    from probe.models.transformer import initialised
+
+    config = ModelConfig.from_dict(run.config, f"{run.path}/config.json")
+    return initialised(config, Generator().manual_seed(run.manifest["training"]["seed"]))
+
+
 def provenance(run: Run) -> Provenance:
     """Where numbers that are computed from this run come from."""
     weights = run.path / "model.safetensors"

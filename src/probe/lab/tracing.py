@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from probe import store
 from probe.errors import ProbeError
 from probe.lab.data import run_dataset
-from probe.lab.models import open_model, provenance
+from probe.lab.models import open_model, provenance, untrained_model
+from probe.result import AnalysisResult, Provenance
 from probe.store import Run
 from probe.tasks.dataset import Dataset
 
 if TYPE_CHECKING:
-    from probe.analyses.trace import Contrast, Trace
+    from probe.analyses.evidence import Evidence
+    from probe.analyses.trace import Trace
+    from probe.contrasts import Contrast
+    from probe.models.transformer import Transformer
 
 
 def contrasts_of(dataset: Dataset, pairs: int | None = None) -> list[Contrast]:
@@ -22,7 +26,7 @@ def contrasts_of(dataset: Dataset, pairs: int | None = None) -> list[Contrast]:
     Both directions of a minimal pair count, so that no kind of adjective is the clean one. `pairs` takes about so many,
     evenly spaced.
     """
-    from probe.analyses.trace import Contrast
+    from probe.contrasts import Contrast
     from probe.tasks.dataset import minimal_pairs
     from probe.tasks.spec import Cloze
 
@@ -67,16 +71,81 @@ def _as_tensors(arrays: Mapping[str, Any]) -> dict[str, Any]:
 
 def trace_run(run: Run, pairs: int | None = None) -> list[Trace]:
     """Trace every contrast of a run's task, and keep the tables with the run."""
-    import torch
-
     from probe.analyses.trace import trace
 
-    torch.set_num_threads(run.manifest["threads"])
-    model, dataset, source = open_model(run), run_dataset(run), provenance(run)
+    model, contrasts, source = _opened(run, pairs)
     traces = []
-    for contrast in contrasts_of(dataset, pairs):
+    for contrast in contrasts:
         done = trace(model, contrast, source)
-        for result in (done.nodes, done.edges, done.ways) if done.checks else ():
-            store.save_result(run, result.name.replace(" ", "-"), result)
+        _keep(run, *((done.nodes, done.edges, done.ways) if done.checks else ()))
         traces.append(done)
     return traces
+
+
+def stability_of(traced: Sequence[tuple[Run, Trace]]) -> AnalysisResult | None:
+    """How much of their circuits traced runs share, heads matched by what they do; None below two traced runs."""
+    from probe.analyses.stability import stability
+
+    runs: dict[str, dict[str, Any]] = {}
+    for run, done in traced:
+        if done.checks:
+            runs.setdefault(run.name, {})[done.nodes.details["contrast"]] = (done.nodes.table, done.edges.table)
+    shapes = {run.name: (run.config["n_layers"], run.config["n_heads"]) for run, _ in traced if run.name in runs}
+    if len(runs) < 2 or len(set(shapes.values())) > 1:
+        return None
+    return stability(runs, provenance(traced[0][0]))
+
+
+JUDGED = 40
+"""Pairs of each contrast that stand behind a circuit's evidence: half to find it, half to judge it."""
+
+
+def evidence_of(run: Run, pairs: int | None = None) -> list[Evidence]:
+    """What stands behind the circuit of a run's model, kept with the run; none where it answers too few pairs."""
+    from probe.analyses.evidence import evidence
+
+    model, contrasts, source = _opened(run, min(pairs or JUDGED, JUDGED))
+    found = evidence(model, untrained_model(run), contrasts, source)
+    for each in found:
+        _keep(run, each.faithfulness, each.subsets, each.sizes)
+    return found
+
+
+def sweeps_of(run: Run, pairs: int | None = None) -> list[AnalysisResult]:
+    """Activation patching at every place, for every contrast, kept with the run."""
+    from probe.analyses.sweeps import sweeps
+
+    model, contrasts, source = _opened(run, pairs)
+    return _keep(run, *(sweeps(model, contrast, source) for contrast in contrasts))
+
+
+def attribution_of(run: Run, pairs: int | None = None) -> AnalysisResult:
+    """Direct and total effects of every part on the sentences of the first contrast, kept with the run."""
+    from probe.analyses.attribution import attribution
+
+    model, contrasts, source = _opened(run, pairs)
+    return _keep(run, attribution(model, contrasts[0], source))[0]
+
+
+def lens_of(run: Run, pairs: int | None = None) -> AnalysisResult:
+    """The logit lens on the sentences of the first contrast, kept with the run."""
+    from probe.analyses.lens import lens
+
+    model, contrasts, source = _opened(run, pairs)
+    return _keep(run, lens(model, contrasts[0], source))[0]
+
+
+def _opened(run: Run, pairs: int | None) -> tuple[Transformer, list[Contrast], Provenance]:
+    """A run's model, the contrasts of its task, and where what is found comes from."""
+    import torch
+
+    torch.set_num_threads(run.manifest["threads"])
+    return open_model(run), contrasts_of(run_dataset(run), pairs), provenance(run)
+
+
+def _keep(run: Run, *results: AnalysisResult) -> list[AnalysisResult]:
+    """Save results that hold anything under their names."""
+    for result in results:
+        if len(result.table):
+            store.save_result(run, result.name.replace(" ", "-"), result)
+    return list(results)

@@ -170,6 +170,14 @@ class Attention(nn.Module):
             qkv = qkv + self.b_QKV.view(3, 1, 1, self.config.n_heads, -1)
         return self.attend(qkv[0], qkv[1], qkv[2], tap, None)
 
+    def projected_heads(
+        self, inputs: Float[Tensor, "batch head pos d_model"], part: str
+    ) -> Float[Tensor, "batch head pos d_head"]:
+        """Every head's query ("q"), key or value, of an input of its own."""
+        i = "qkv".index(part)
+        projected = inputs @ self.projections()[i].transpose(-1, -2)
+        return projected if self.b_QKV is None else projected + self.b_QKV.view(3, self.config.n_heads, 1, -1)[i]
+
     def attend(
         self,
         q: Float[Tensor, "batch query head d_head"],
@@ -178,7 +186,25 @@ class Attention(nn.Module):
         tap: Tap,
         dropout: Generator | None,
     ) -> Float[Tensor, "batch query d_model"]:
-        """Mix the values: softmax(q k^T / sqrt(d_head) + mask) v, then the output projection.
+        """Mix the values, then the output projection."""
+        z = self.mixed(q, k, v, tap, dropout)
+        if self.W_ZO is None or self.W_O is None:
+            return z.flatten(-2)
+        if tap.wants(f"{self.path}.hook_result"):
+            each = einsum(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query head d_model")
+            out = tap(f"{self.path}.hook_result", each).sum(-2)
+            return out if self.b_O is None else out + self.b_O
+        return F.linear(z.flatten(-2), self.W_ZO.T, self.b_O)
+
+    def mixed(
+        self,
+        q: Float[Tensor, "batch query head d_head"],
+        k: Float[Tensor, "batch key head d_head"],
+        v: Float[Tensor, "batch key head d_head"],
+        tap: Tap,
+        dropout: Generator | None,
+    ) -> Float[Tensor, "batch query head d_head"]:
+        """Mix the values: softmax(q k^T / sqrt(d_head) + mask) v.
 
         Where there are fewer queries than keys, the queries are those of the last positions.
         """
@@ -202,14 +228,7 @@ class Attention(nn.Module):
         else:
             mask = causal_mask(*shape, q)[None] if bias is None else (bias + causal_mask(*shape, q))[None]
             z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
-        z = tap(f"{path}.hook_z", z.transpose(1, 2))  # batch query head d_head
-        if self.W_ZO is None or self.W_O is None:
-            return z.flatten(-2)
-        if tap.wants(f"{path}.hook_result"):
-            each = einsum(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query head d_model")
-            out = tap(f"{path}.hook_result", each).sum(-2)
-            return out if self.b_O is None else out + self.b_O
-        return F.linear(z.flatten(-2), self.W_ZO.T, self.b_O)
+        return tap(f"{path}.hook_z", z.transpose(1, 2))  # batch query head d_head
 
 
 def causal_mask(query: int, key: int, like: Tensor) -> Float[Tensor, "query key"]:

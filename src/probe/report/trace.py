@@ -66,8 +66,39 @@ def strategies_text(rows: Sequence[Mapping[str, str]]) -> str:
     return "\n".join(lines)
 
 
+def stability_text(result: AnalysisResult) -> str:
+    """What the circuits of several seeds share: kinds of edges, overlap, and the strongest deeds of matched heads."""
+    rows = result.table.to_dict("records")
+    n = len(result.details["runs"])
+    lines = [f"what the circuits of {n} seeds share (95 % over seeds; heads matched by what they do):", ""]
+    for row in rows:
+        if row["what"] == "overlap":
+            lines.append(f"  edges that two seeds share, heads {row['subject']}:".ljust(58) + _share(row))
+    lines += ["", "  kinds of edges, and in how many seeds they carry a tenth or more:"]
+    kinds = [row for row in rows if row["what"] == "edge kind"]
+    for row in kinds[:MOST]:
+        lines.append(
+            f"    {round(row['value'] * n):3} of {n} ({row['low']:.0%} to {row['high']:.0%})  {row['subject']}"
+        )
+    if len(kinds) > MOST:
+        lines.append(f"    … and {len(kinds) - MOST} rarer kinds (--json has all)")
+    lines += ["", f"  heads, named as in {result.details['medoid']}, and what their matches do on average:"]
+    heads = sorted((row for row in rows if row["what"] == "head"), key=lambda row: -abs(row["value"]))
+    lines += [f"    {row['subject']}".ljust(76) + _effect(row) for row in heads[:MOST]]
+    return "\n".join(lines)
+
+
+MOST = 12
+"""Rows of a kind that the text shows."""
+
+
+def _share(row: Mapping[str, Any]) -> str:
+    return f"{row['value']:.0%} [{row['low']:.0%}, {row['high']:.0%}]"
+
+
 def _effect(row: Mapping[str, Any]) -> str:
-    return f"{row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]"
+    value, low, high = (round(row[key], 2) + 0.0 for key in ("value", "low", "high"))  # no minus before a zero
+    return f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
 
 
 def _port(port: str) -> str:

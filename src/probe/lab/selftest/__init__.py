@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from probe.lab.selftest.basics import accuracy, model, order
 from probe.lab.selftest.check import Check
-from probe.lab.selftest.circuits import solvers
+from probe.lab.selftest.circuits import evidence, linear, solvers
 from probe.lab.selftest.heads import dates, induction, maps, rows, weights
 
 __all__ = ["WITHOUT_ORACLE", "Check", "selftest"]
@@ -12,7 +12,7 @@ __all__ = ["WITHOUT_ORACLE", "Check", "selftest"]
 WITHOUT_ORACLE = ("wall time",)
 """What the product prints and no oracle checks."""
 
-GROUPS = (accuracy, order, model, maps, induction, weights, rows, dates, solvers)
+GROUPS = (accuracy, order, model, maps, induction, weights, rows, dates, solvers, evidence, linear)
 """Functions that return checks, in the order of the table."""
 
 

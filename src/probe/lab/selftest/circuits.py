@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from probe.lab.selftest.check import Check, nowhere
+
+if TYPE_CHECKING:
+    from probe.contrasts import Contrast
+    from probe.models.transformer import Transformer
+    from probe.tasks.dataset import Dataset
 
 
 def solvers() -> list[Check]:
     """Same answers, same map of the deciding head, two mechanisms; and the nulls."""
     from probe.activations import cached
     from probe.analyses.trace import trace
-    from probe.lab.tracing import contrasts_of
-    from probe.models.handmade import gated_solver, two_hop_solver
-    from probe.tasks.dataset import make_dataset
-    from probe.tasks.spec import load_task
     from probe.training.loop import evaluate, training_data
 
-    dataset = make_dataset(load_task("winograd-hard"))
-    ids, lexicon = dataset.vocabulary.ids, dataset.spec.lexicon
-    crosser, nouns = ([ids[word] for word in lexicon[name]] for name in ("crosser", "noun"))
-    common = (len(ids), 18, dataset.train[0].positions, crosser, nouns)
-    contrast, held_out = contrasts_of(dataset, pairs=16)[0], training_data(dataset).held_out
-    models = {"two-hop solver": two_hop_solver(*common), "gated solver": gated_solver(*common, layer=1)}
+    dataset, contrast, models = _known()
+    held_out = training_data(dataset).held_out
     hops = {"two-hop solver": 2, "gated solver": 1}
     checks, maps = [], []
     for name, model in models.items():
@@ -39,3 +38,80 @@ def solvers() -> list[Check]:
     same = float((maps[0] - maps[1]).abs().max())
     checks.append(Check(metric="map of the head that decides", oracle="the two solvers", expected=0, measured=same))
     return checks
+
+
+def evidence() -> list[Check]:
+    """The known circuits again: all of the effect, nothing missing, nothing idle; the parts sum to the whole."""
+    from torch import Generator
+
+    from probe.analyses.attribution import attribution
+    from probe.analyses.evidence import evidence as evidence_of
+    from probe.models.transformer import initialised
+
+    _, contrast, models = _known()
+    checks = []
+    for name, model in models.items():
+        untrained = initialised(model.config, Generator().manual_seed(1))
+        found = evidence_of(model, untrained, [contrast], nowhere(), draws=12)[0]
+        shares = found.faithfulness.table
+        shares = shares[(shares.metric == "faithfulness") & (shares.ablation == "other")]
+        whole = float(shares[shares.circuit == "found"]["value"].min())
+        chance = float(shares[(shares.circuit == "random") & (shares.level == "edge")]["value"].iloc[0])
+        parts = found.subsets.table
+        holes = float(parts[parts.metric == "completeness"]["value"].max())
+        idle = float(parts[parts.metric == "minimality"]["value"].min())
+        effects = attribution(model, contrast, nowhere())
+        rest = float(effects.details["relative error of the sum"])
+        checks += [
+            Check(metric="faithfulness", oracle=f"{name}, its circuit", expected=1, measured=whole),
+            Check(metric="faithfulness", oracle="… random, same size", expected=0, measured=chance, tolerance=0.2),
+            Check(metric="completeness, worst subset", oracle=name, expected=0, measured=holes, tolerance=1e-3),
+            Check(metric="minimality, idlest edge", oracle=name, expected=1, measured=idle, tolerance=1e-3),
+            Check(metric="direct effects, rest of their sum", oracle=name, expected=0, measured=rest),
+        ]
+    return checks
+
+
+def linear() -> list[Check]:
+    """Even attention, no norm, no MLP: what a head says directly is all that it does, and patching finds the same."""
+    import torch
+    from torch import Generator
+
+    from probe.analyses.attribution import answer_direction
+    from probe.circuits import absent_values, edges_of, run_circuits
+    from probe.contrasts import difference
+    from probe.models.config import make_config
+    from probe.models.transformer import initialised
+    from probe.paths import nodes_of, record
+
+    dataset, contrast, _ = _known()
+    config = make_config("two-block", d_vocab=len(dataset.vocabulary), n_ctx=18, n_layers=1, d_mlp=0, norm="none")
+    model = initialised(config, Generator().manual_seed(0))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter *= 10.0  # so that effects stand above rounding
+        model.blocks[0].attn.W_QKV[: 2 * config.n_heads * config.d_head] = 0.0  # pyright: ignore
+        own, other = record(model, contrast.clean), record(model, contrast.other)
+        absent = absent_values("other", own, other, Generator().manual_seed(0))
+        nodes, edges = nodes_of(model), edges_of(model)
+        without = torch.tensor([[edge.sender != node for edge in edges] for node in nodes[1:]])
+        patched = difference(own.logits, contrast) - difference(run_circuits(model, own, absent, without), contrast)
+        direction, _ = answer_direction(model, contrast, own.final[:, -1])
+        said = torch.stack([((own.written[n] - other.written[n])[:, -1] * direction).sum(-1) for n in nodes[1:]])
+        error = float((patched - said).abs().max() / said.abs().max())
+    return [Check(metric="attribution - exact patching", oracle="linear model", expected=0, measured=error)]
+
+
+def _known() -> tuple[Dataset, Contrast, dict[str, Transformer]]:
+    """The task, its contrast on sixteen pairs, and the two solvers."""
+    from probe.lab.tracing import contrasts_of
+    from probe.models.handmade import gated_solver, two_hop_solver
+    from probe.tasks.dataset import make_dataset
+    from probe.tasks.spec import load_task
+
+    dataset = make_dataset(load_task("winograd-hard"))
+    ids, lexicon = dataset.vocabulary.ids, dataset.spec.lexicon
+    crosser, nouns = ([ids[word] for word in lexicon[name]] for name in ("crosser", "noun"))
+    common = (len(ids), 18, dataset.train[0].positions, crosser, nouns)
+    models = {"two-hop solver": two_hop_solver(*common), "gated solver": gated_solver(*common, layer=1)}
+    return dataset, contrasts_of(dataset, pairs=16)[0], models

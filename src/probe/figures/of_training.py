@@ -1,0 +1,143 @@
+"""Figures of a run: its scores beside what they have to beat, its curves, the formation of its heads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from probe.figures.bars import Bar, Bars
+from probe.figures.figure import Figure
+from probe.figures.findings import Findings, Row, caption, head_of, measured, split
+from probe.figures.lines import Change, Lines, Series
+from probe.intervals import wilson
+
+RATES = {"referent_accuracy": "right word", "pair_accuracy": "right of the pair", "distractor_rate": "wrong noun"}
+"""The names of rates, in words."""
+LEADING = 5
+"""Curves of one metric that are drawn; of more heads, those that change most."""
+
+
+def scores(found: Findings) -> Figure:
+    """Rates on held-out sentences, with the untrained model's in grey."""
+    assert found.scores is not None
+    parts = []
+    for side in ("held_out", "validation"):
+        ours, untrained = found.scores[side], found.scores["untrained"][side]
+        bars = []
+        for rate, name in RATES.items():
+            low, high = wilson(ours[rate], ours["n"])
+            bars.append(
+                Bar(
+                    label=name,
+                    value=float(ours[rate]),
+                    low=low,
+                    high=high,
+                    beside=(("untrained", float(untrained[rate])),),
+                    floor=0.5 if rate == "pair_accuracy" else None,
+                    maximum=1.0,
+                )
+            )
+        title = f"{side.replace('_', '-')}, n = {ours['n']}"
+        parts.append(Bars(title=title, bars=tuple(bars), unit="share of sentences"))
+    said = (
+        "Over the whole vocabulary, but for the pair, where chance is a half; 95 % by Wilson over sentences of one run"
+    )
+    return Figure(name="scores", title=f"What {found.about} reached", caption=caption(said), parts=tuple(parts))
+
+
+def training(found: Findings) -> Figure:
+    """Loss, rates and, where they were scored, the strongest head of each kind; all over the same steps."""
+    rates = tuple(
+        Series(
+            name=name,
+            points=tuple((float(row["step"]), float(row["held_out"][rate])) for row in found.metrics),
+            control=rate == "distractor_rate",
+        )
+        for rate, name in RATES.items()
+    )
+    losses = tuple((float(row["step"]), float(row["loss"])) for row in found.metrics)
+    top = max([loss for _, loss in losses], default=1.0)
+    changes = found.rows("formation-changes")
+    parts = [
+        Lines(
+            title="Loss", series=(Series(name="training", points=losses),), x_is="step", unit="nats a word", high=top
+        ),
+        Lines(
+            title="Held-out sentences",
+            series=rates,
+            x_is="step",
+            unit="share of sentences",
+            levels=(("chance of a pair", 0.5),),
+            changes=_changes(row for row in changes if head_of(row) == "model" and "accuracy" in str(row["metric"])),
+        ),
+    ]
+    curves = [row for row in found.rows("formation") if head_of(row) != "model"]
+    if curves:
+        best = tuple(_leader(part, metric) for (metric,), part in split(curves, "metric").items())
+        parts.append(Lines(title="Strongest head of each kind", series=best, x_is="step", unit="head score"))
+    said = "Evaluations along the way. A last step can sit on a spike; the seed is the unit of evidence for a claim"
+    return Figure(name="training", title=f"How {found.about} came to be", caption=caption(said), parts=tuple(parts))
+
+
+def formation(found: Findings) -> Figure:
+    """Every score over the checkpoints, with its dated change."""
+    result = found.results["formation"]
+    dates = found.rows("formation-changes")
+    parts = []
+    for (metric,), part in split(found.rows("formation"), "metric").items():
+        curves = split(sorted(part, key=lambda row: row["step"]), "layer", "head")
+        leading = sorted(curves.values(), key=_change_of)[::-1][:LEADING]
+        names = [head_of(curve[0]) for curve in leading]
+        values = [row["value"] for curve in leading for row in curve if row["value"] is not None]
+        dated = [row for row in dates if row["metric"] == metric and head_of(row) in names]
+        more = f" ({LEADING} of {len(curves)} heads: those that change most)" if len(curves) > LEADING else ""
+        parts.append(
+            Lines(
+                title=f"{metric}{more}",
+                series=tuple(
+                    Series(name=name, points=_points(curve)) for name, curve in zip(names, leading, strict=True)
+                ),
+                x_is="step",
+                unit=str(metric),
+                changes=_changes(dated),
+                high=1.0 if max(values, default=0.0) <= 1 else max(values),
+            )
+        )
+    said = "A change is fitted, not read off by eye: line and 95 % band; none is drawn where a curve shows none"
+    return Figure(
+        name="formation",
+        title=f"How the heads of {found.about} formed",
+        caption=caption(said, measured(result)),
+        parts=tuple(parts),
+    )
+
+
+def _points(curve: Sequence[Row]) -> tuple[tuple[float, float], ...]:
+    return tuple((float(row["step"]), float(row["value"])) for row in curve if row["value"] is not None)
+
+
+def _change_of(curve: Sequence[Row]) -> float:
+    """How far a curve moves between its ends."""
+    values = [value for _, value in _points(curve)]
+    return abs(values[-1] - values[0]) if values else 0.0
+
+
+def _leader(curves: Sequence[Row], metric: object) -> Series:
+    """The curve of the head that is strongest at the end."""
+    by_head = split(sorted(curves, key=lambda row: row["step"]), "layer", "head")
+    best = max(by_head.values(), key=lambda curve: curve[-1]["value"] or 0.0)
+    return Series(name=f"{metric}, {head_of(best[0])}", points=_points(best))
+
+
+def _changes(rows: Any) -> tuple[Change, ...]:
+    """Those that were found."""
+    found: list[Mapping[str, Any]] = [row for row in rows if row.get("step") is not None]
+    return tuple(
+        Change(
+            name=f"{head_of(row)} {row['metric']}".removeprefix("model "),
+            x=row["step"],
+            low=row["low"],
+            high=row["high"],
+        )
+        for row in found
+    )

@@ -1,0 +1,91 @@
+"""Figures of a run: its folder opened for them, and what is missing computed where that is one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from probe import store
+from probe.files import digest, read_json
+from probe.lab.heads import answer_rows_of, heads_of, roles_of
+from probe.lab.models import provenance
+from probe.lab.tracing import trace_run
+from probe.store import Run
+
+if TYPE_CHECKING:
+    from probe.figures.figure import Figure
+    from probe.figures.findings import Findings
+
+COMPUTED: Mapping[str, Callable[[Run], object]] = {
+    "heads": heads_of,
+    "composition": heads_of,
+    "head-roles": roles_of,
+    "answer-rows": answer_rows_of,
+    "trace-nodes-*": trace_run,
+    "trace-edges-*": trace_run,
+}
+"""What a figure may compute by itself, by the name of the result that it needs."""
+
+
+def figure(run: Run, name: str, tell: Callable[[str], None] = lambda said: None) -> Figure:
+    """A figure of a run, from what its folder holds; heads and traces are computed where they are missing.
+
+    Args:
+        run: the run.
+        name: as `probe figure` lists them.
+        tell: hears what is being computed.
+
+    Raises:
+        ProbeError: there is no figure of this name.
+        NotThere: a result is missing that takes a command of its own; the message names it.
+    """
+    from probe.figures.catalogue import figure_of, kind_of, missing
+
+    kind = kind_of(name)
+    for needed in missing(kind, _keys(run)):
+        if needed in COMPUTED and run.finished:
+            tell(f"computing {needed.rstrip('-*')} of {run.name} …")
+            COMPUTED[needed](run)
+            break
+    return figure_of(name, findings_of(run, name))
+
+
+def findings_of(run: Run, name: str) -> Findings:
+    """What a figure of this name may show: tables of other weights than the run's are left out."""
+    from probe.figures.catalogue import keys_of, kind_of
+    from probe.figures.findings import Findings
+
+    wanted = keys_of(kind_of(name), _keys(run))
+    results = {key: result for key in wanted if (result := store.load_result(run, key)) is not None}
+    weights = provenance(run).model_digest if results else ""
+    return Findings(
+        run=run.name,
+        digest=digest(dict(run.manifest)),
+        about=f"{run.manifest['task']} · {run.manifest['variant']}",
+        spec=run.manifest["spec"],
+        metrics=store.read_metrics(run),
+        scores=read_json(_scores(run), "summary") if _scores(run).exists() else None,
+        results={key: result for key, result in results.items() if result.provenance.model_digest == weights},
+    )
+
+
+def drawable(run: Run) -> dict[str, str | None]:
+    """Every figure, with the command that computes what it lacks; None where it can be drawn as it is."""
+    from probe.figures.catalogue import FIGURES, missing
+
+    keys = _keys(run)
+    lacking = {name: kind.command.replace("RUN", run.name) for name, kind in FIGURES.items() if missing(kind, keys)}
+    if not _scores(run).exists():
+        lacking["scores"] = FIGURES["scores"].command.replace("RUN", run.name)
+    return {name: lacking.get(name) for name in FIGURES}
+
+
+def _keys(run: Run) -> list[str]:
+    """Names of the tables that a run keeps."""
+    return sorted(path.stem for path in (run.path / "results").glob("*.parquet"))
+
+
+def _scores(run: Run) -> Path:
+    """The final scores."""
+    return run.path / "results" / "summary.json"

@@ -1,0 +1,104 @@
+"""What stands behind a circuit, as text: the range of its faithfulness, its holes, its useless edges, its size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from probe.result import AnalysisResult
+
+Row = Mapping[str, Any]
+
+
+def evidence_text(faithfulness: AnalysisResult, subsets: AnalysisResult, sizes: AnalysisResult) -> str:
+    """One contrast: a line for what there is to explain, a small table of the range, and what is missing or idle."""
+    details = faithfulness.details
+    rows = faithfulness.table.to_dict("records")
+    moved = {row["circuit"]: row for row in rows if row["metric"] == "logits to explain"}
+    lines = [
+        f"evidence, {details['contrast']} ({details['pairs']} pairs that the circuit was not found on)",
+        "",
+        f"  circuit: {len(details['circuit'])} of {details['edges']} edges; the contrast moves the answer by "
+        f"{moved['found']['value']:.1f} logits (untrained: {moved['untrained']['value']:+.2f})",
+        "",
+        "  faithfulness (1: all of it)".ljust(38) + "all positions        by role              random, same size",
+    ]
+    for level in ("edge", "node"):
+        for ablation in dict.fromkeys(row["ablation"] for row in rows):
+            line = f"    {level}s, cut to {_CUT[ablation]}".ljust(38)
+            for positions in ("all", "by role"):
+                line += _interval(_one(rows, "found", level, ablation, positions)).ljust(21)
+            lines.append(line + _interval(_one(rows, "random", level, ablation, "all")))
+    values = [row["value"] for row in rows if row["circuit"] == "found" and row["metric"] == "faithfulness"]
+    lines += [f"  range over all of these: {min(values):.2f} to {max(values):.2f}", ""]
+    parts = subsets.table.to_dict("records")
+    holes = [row for row in parts if row["metric"] == "completeness"]
+    random, greedy = holes[0], holes[-1]
+    worst = max(holes[1:-1], key=lambda row: row["value"])
+    lines += [
+        "  completeness (0: without a subset the circuit loses what the model loses)",
+        f"    {random['subset']}: {random['value']:.2f} on average   worst class: {worst['subset']} "
+        f"{worst['value']:.2f}",
+        f"    {greedy['subset']}: {greedy['value']:.2f}",
+        "  minimality (largest effect that an edge has on any part of the circuit)",
+    ]
+    members = sorted((row for row in parts if row["metric"] == "minimality"), key=lambda row: -abs(row["value"]))
+    idle = [row["subset"] for row in members if abs(row["value"]) < 0.01]
+    lines.append("    " + "   ".join(f"{row['subset']} {row['value']:+.2f}" for row in members[:4]))
+    lines.append(f"    below 0.01 for this contrast: {', '.join(idle) if idle else 'none'}")
+    areas = sizes.details
+    lines += [
+        "  size curve, area: "
+        + "; ".join(
+            f"{axis} axis {areas[f'area, found, {axis}']:.2f} (random {areas[f'area, random, {axis}']:.2f})"
+            for axis in ("linear", "logarithmic")
+        )
+    ]
+    return "\n".join(lines)
+
+
+def attribution_text(result: AnalysisResult) -> str:
+    """Direct and total effect of each part, in logits, the largest first."""
+    by_node: dict[str, dict[str, Row]] = {}
+    for row in result.table.to_dict("records"):
+        by_node.setdefault(row["node"], {})[row["metric"]] = row
+    details = result.details
+    total = sum(parts["direct"]["value"] for parts in by_node.values())
+    lines = [
+        f"effects in logits, {details['contrast']}: the direct ones sum to the difference, {total:.2f}",
+        "",
+        "              direct                   beyond the mean          total",
+    ]
+    for node, parts in sorted(by_node.items(), key=lambda item: -max(abs(r["value"]) for r in item[1].values())):
+        line = f"  {node:12}"
+        for metric in ("direct", "direct, beyond the mean", "total"):
+            line += (_interval(parts[metric]) if metric in parts else "").ljust(25)
+        lines.append(line.rstrip())
+    return "\n".join(lines)
+
+
+_CUT = {
+    "other": "the other sentence",
+    "zero": "zero",
+    "mean": "the mean",
+    "mean by role": "the mean by role",
+    "resample": "another sentence",
+}
+
+
+def _one(rows: Sequence[Row], circuit: str, level: str, ablation: str, positions: str) -> Row:
+    wanted = (circuit, level, ablation, positions, "faithfulness")
+    keys = ("circuit", "level", "ablation", "positions", "metric")
+    return next(row for row in rows if tuple(row[key] for key in keys) == wanted)
+
+
+def _interval(row: Row) -> str:
+    if math.isnan(row["value"]):
+        return "nothing to explain"
+    return f"{_number(row['value'])} [{_number(row['low'])}, {_number(row['high'])}]"
+
+
+def _number(value: float) -> str:
+    """Two digits, and no minus before a zero."""
+    return f"{round(value, 2) + 0.0:.2f}"
