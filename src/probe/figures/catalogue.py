@@ -61,10 +61,13 @@ FIGURES: Mapping[str, Kind] = {
         about="the answer's row for every word of the contrast, mean over heads",
         make=of_heads.rows,
         needs=("answer-rows",),
-        command="probe heads RUN",
+        command="probe heads RUN --rows",
     ),
     "rows-by-head": Kind(
-        about="the same for every head", make=of_heads.rows_by_head, needs=("answer-rows",), command="probe heads RUN"
+        about="the same for every head",
+        make=of_heads.rows_by_head,
+        needs=("answer-rows",),
+        command="probe heads RUN --rows",
     ),
     "trace": Kind(
         about="the circuit of every contrast",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from probe import store
 from probe.files import digest, read_json
-from probe.lab.heads import heads_of
+from probe.lab.heads import answer_rows_of, heads_of, roles_of
 from probe.lab.looking import ask, attention_of
 from probe.lab.models import provenance
 from probe.lab.tracing import trace_run
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 COMPUTED: Mapping[str, Callable[[Run], object]] = {
     "heads": heads_of,
     "composition": heads_of,
+    "head-roles": roles_of,
+    "answer-rows": answer_rows_of,
     "trace-nodes-*": trace_run,
     "trace-edges-*": trace_run,
 }
