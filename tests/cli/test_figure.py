@@ -16,7 +16,7 @@ def test_without_a_name_it_lists_what_the_run_can_draw(probe, runs):
     assert said.code == 0
     lines = {line.split()[0]: line for line in said.out.splitlines()[1:]}
     assert {"attention", "scores", "trace", "probes"} <= set(lines)
-    assert "computed by" not in lines["training"] and "computed by: probe probes" in lines["probes"]
+    assert "missing yet" not in lines["training"] and "missing yet: probe probes" in lines["probes"]
     listed = probe("figure", "--list", "--runs", runs, "--json").json
     assert {row["name"]: row["computed_by"] for row in listed["figures"]}["training"] is None
 

@@ -81,4 +81,4 @@ def _list(run: Any, json: bool) -> None:
         return
     print(f"figures of {run.name}")
     for name, command in ready.items():
-        print(f"  {name.ljust(14)} {about[name]}{f'   computed by: {command}' if command else ''}")
+        print(f"  {name.ljust(14)} {about[name]}{f'   missing yet: {command}' if command else ''}")

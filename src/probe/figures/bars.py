@@ -168,9 +168,8 @@ def _whisker(axis: _Axis, low: Number | None, high: Number | None, y: Number, ha
     if low is None or high is None:
         return []
     a, b = axis.at(low), axis.at(high)
-    strokes = (((a, y), (b, y)), ((a, y - half), (a, y + half)), ((b, y - half), (b, y + half)))
-    rim: list[Mark] = [Shape(points=points, stroke="paper", width=3) for points in strokes]
-    return rim + [Shape(points=points, stroke="text", width=1.3) for points in strokes]
+    beam = ((a, y - half), (a, y + half), (a, y), (b, y), (b, y - half), (b, y + half))
+    return [Shape(points=beam, stroke="paper", width=3), Shape(points=beam, stroke="text", width=1.3)]
 
 
 def _scale(axis: _Axis, top: Number, bottom: Number) -> list[Mark]:

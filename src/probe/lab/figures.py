@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from probe import store
 from probe.files import digest
-from probe.lab.heads import answer_rows_of, formation_of, heads_of, roles_of
 from probe.lab.looking import ask, attention_of
 from probe.lab.models import provenance
-from probe.lab.reporting import accuracy_of, result_names
-from probe.lab.tracing import attribution_of, evidence_of, lens_of, sweeps_of, trace_run
+from probe.lab.probing import interchange_of, probes_of
+from probe.lab.reporting import ANALYSES, Analysis, belongs, result_names
 from probe.store import Run
 
 if TYPE_CHECKING:
     from probe.figures.figure import Figure
     from probe.figures.findings import Findings
 
-COMPUTED: Mapping[str, Callable[[Run], object]] = {
-    "accuracy": accuracy_of,
-    "heads": heads_of,
-    "composition": heads_of,
-    "head-roles": roles_of,
-    "answer-rows": answer_rows_of,
-    "formation": formation_of,
-    "trace-nodes-*": trace_run,
-    "trace-edges-*": trace_run,
-    "evidence-*": evidence_of,
-    "subsets-*": evidence_of,
-    "sizes-*": evidence_of,
-    "sweeps-*": sweeps_of,
-    "attribution-*": attribution_of,
-    "lens": lens_of,
-}
-"""What a figure computes by itself, by the name of the result that it needs."""
+COMPUTED = (
+    *ANALYSES,
+    Analysis(results=("probes",), compute=lambda run, pairs: probes_of(run)),
+    Analysis(results=("interchange",), compute=lambda run, pairs: interchange_of(run)),
+)
+"""What a figure computes by itself where its run does not hold it."""
 
 
 def figure(run: Run, name: str, tell: Callable[[str], None] = lambda said: None, sentence: str = "...") -> Figure:
@@ -55,10 +43,11 @@ def figure(run: Run, name: str, tell: Callable[[str], None] = lambda said: None,
     if name == ATTENTION:
         return _attention(run, sentence)
     kind = kind_of(name)
-    for needed in missing(kind, findings_of(run, name).results):
-        if needed in COMPUTED and run.finished and missing(kind, findings_of(run, name).results):
-            tell(f"computing {needed.rstrip('-*')} of {run.name} …")
-            COMPUTED[needed](run)
+    lacking = missing(kind, findings_of(run, name).results) if run.finished else []
+    for analysis in COMPUTED:
+        if any(belongs(needed.removesuffix("*"), analysis.results) for needed in lacking):
+            tell(f"computing {analysis.name} of {run.name} …")
+            analysis.compute(run, None)
     return figure_of(name, findings_of(run, name))
 
 
@@ -107,13 +96,9 @@ def drawable(run: Run) -> dict[str, str | None]:
     """Every figure, with what computes that which it lacks; None where it can be drawn as it is."""
     from probe.figures.catalogue import ATTENTION, FIGURES, missing
 
-    kept, needs = result_names(run), {}
-    for name, kind in FIGURES.items():
-        lacking = missing(kind, kept)
-        itself = all(needed in COMPUTED for needed in lacking)
-        command = "itself, when asked for" if itself else kind.command.replace("RUN", run.name)
-        needs[name] = command if lacking else None
-    return {ATTENTION: None} | needs
+    kept = result_names(run)
+    lacking = {name: kind.command.replace("RUN", run.name) for name, kind in FIGURES.items() if missing(kind, kept)}
+    return {ATTENTION: None} | {name: lacking.get(name) for name in FIGURES}
 
 
 def _about(run: Run) -> str:
