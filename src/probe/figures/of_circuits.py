@@ -257,10 +257,11 @@ def _beside(rows: Mapping[str, Row]) -> tuple[Beside, ...]:
     """Controls with their values, and their intervals where they have them."""
     found: list[Beside] = []
     for name, row in rows.items():
-        if row["value"] is not None:
-            ends = (row.get("low"), row.get("high"))
-            known = None not in ends
-            found.append((name, float(row["value"]), *map(float, ends)) if known else (name, float(row["value"])))
+        low, high = row.get("low"), row.get("high")
+        if row["value"] is not None and low is not None and high is not None:
+            found.append((name, float(row["value"]), float(low), float(high)))
+        elif row["value"] is not None:
+            found.append((name, float(row["value"])))
     return tuple(found)
 
 
