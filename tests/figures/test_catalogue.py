@@ -38,6 +38,7 @@ def test_every_figure_can_be_drawn_and_says_where_it_comes_from(name):
     assert len(svg) < 120_000
     assert draw(figure).width < 1100
     assert figure_svg(figure_of(name, found())) == svg, "the same results are the same file"
+    assert figure._repr_svg_().startswith("<svg"), "a notebook shows it"
 
 
 @pytest.mark.parametrize("name", FIGURES)

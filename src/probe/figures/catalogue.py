@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from probe.errors import NotThere, ProbeError, nearest
-from probe.figures import of_circuits, of_heads, of_presence, of_training
+from probe.figures import of_circuits, of_evidence, of_heads, of_presence, of_training
 from probe.figures.figure import Figure
 from probe.figures.findings import Findings
 
@@ -98,19 +98,19 @@ FIGURES: Mapping[str, Kind] = {
     ),
     "evidence": Kind(
         about="faithfulness of the circuit, as a range with controls",
-        make=of_circuits.evidence,
+        make=of_evidence.evidence,
         needs=("evidence-*",),
         command="probe trace RUN",
     ),
     "subsets": Kind(
         about="completeness and minimality of the circuit",
-        make=of_circuits.subsets,
+        make=of_evidence.subsets,
         needs=("subsets-*",),
         command="probe trace RUN",
     ),
     "sizes": Kind(
         about="faithfulness over the number of edges",
-        make=of_circuits.sizes,
+        make=of_evidence.sizes,
         needs=("sizes-*",),
         command="probe trace RUN",
     ),

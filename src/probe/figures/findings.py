@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from probe.figures.bars import Beside
 from probe.figures.heatmap import HeatMap
 from probe.result import AnalysisResult
 
@@ -138,3 +139,20 @@ def measured(result: AnalysisResult) -> str:
     n = result.details.get("n") or result.details.get("pairs")
     counted = f"n = {n}; " if n else ""
     return f"Floor: {result.floor}; {counted}{result.convention}"
+
+
+def beside(rows: Mapping[str, Row]) -> tuple[Beside, ...]:
+    """Controls with their values, and their intervals where they have them."""
+    found: list[Beside] = []
+    for name, row in rows.items():
+        low, high = row.get("low"), row.get("high")
+        if row["value"] is not None and low is not None and high is not None:
+            found.append((name, float(row["value"]), float(low), float(high)))
+        elif row["value"] is not None:
+            found.append((name, float(row["value"])))
+    return tuple(found)
+
+
+def estimate(row: Row) -> dict[str, Any]:
+    """Value and interval of a row."""
+    return {"value": float(row["value"]), "low": row.get("low"), "high": row.get("high")}
