@@ -69,11 +69,12 @@ def test_rows_of_the_ladder_grow() -> None:
 def test_gradient_norms_are_those_of_the_blocks() -> None:
     model = started(make_config("3-block", d_vocab=9, n_ctx=8, d_model=8, n_heads=2), Generator().manual_seed(0))
     tokens = torch.randint(9, (4, 9), generator=Generator().manual_seed(1))
-    blocks, streams = norms.gradient_norms(model, tokens)
-    assert len(blocks) == len(streams) == 3
+    found = norms.gradient_norms(model, tokens)
     squares = [float(p.grad.pow(2).sum()) for p in model.blocks[1].parameters() if p.grad is not None]
-    assert blocks[1] == pytest.approx(math.sqrt(sum(squares)), rel=1e-5)
-    assert min(streams) > 0
+    assert found["blocks"][1] == pytest.approx(math.sqrt(sum(squares)), rel=1e-5)
+    assert all(0 < part < whole for part, whole in zip(found["W_QKV"], found["blocks"], strict=True))
+    assert len(found["streams"]) == 3
+    assert min(found["streams"]) > 0
 
 
 def test_scores_of_a_model_that_looks_everywhere_alike() -> None:

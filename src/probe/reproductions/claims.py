@@ -153,7 +153,7 @@ def about(figure: float, share: float) -> Rule:
 
 def within(low: float, high: float, says: str = "") -> Rule:
     """A measured number between two bounds."""
-    return Rule(says=says or f"{low:g} to {high:g}", holds=(low, high))
+    return Rule(says=says or f"{low:,.12g} to {high:,.12g}", holds=(low, high))
 
 
 def above(bound: float, size: Rule | None = None) -> Rule:
