@@ -85,6 +85,8 @@ class Reproduction:
     seeds: int = 1
     """Seeds where none are asked for."""
     needs_corpus: bool = False
+    alone: bool = False
+    """Whether its rows are timed, so that they never run side by side."""
     figures: Callable[[Mapping[int, Measured]], Sequence[Figure]] = lambda by_seed: ()
     """From what was measured, by seed, to pictures."""
     notes: Callable[[Mapping[int, Measured]], Sequence[tuple[str, str]]] = lambda by_seed: ()

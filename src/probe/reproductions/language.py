@@ -151,15 +151,15 @@ def measured(
 
     def after(step: int, loss: float) -> None:
         if step % max(1, training.steps // 60) == 0 or step == 1:
-            steps.append([step, round(loss, 4)])
+            steps.append([step, round(min(700.0, loss), 4)])
             tell(f"step {step}/{training.steps}  loss {loss:.3f}")
 
     seconds = fit(model, windows(text.train, training, seed + 1), training, after)
     tokens = training.steps * training.batch * training.window
-    most = len(text.held_out) if not settings.quick else 2000
+    most = 2000 if settings.quick else None
     return model, {
-        "held_out": perplexity(model, text.held_out, training.window, None if not settings.quick else most),
-        "train": perplexity(model, text.train, training.window, most),
+        "held_out": perplexity(model, text.held_out, training.window, most),
+        "train": perplexity(model, text.train, training.window, most or len(text.held_out)),
         "parameters": parameter_count(model),
         "tokens_per_second": tokens / seconds,
         "share_of_peak": floating_operations(config, training.window) * tokens / seconds / matmul_peak(),
