@@ -66,7 +66,8 @@ def started(config: ModelConfig, generator: Generator) -> Transformer:
     """A new model with the weights that `nn.Embedding` and `nn.Linear` begin with.
 
     Embeddings are normal of unit size, matrices uniform within 1 / sqrt(inputs), biases 0. The chapter does not say how
-    its models begin; from these weights its first row comes out (59.7; 60.6 here), from GPT-2's it does not (56.3).
+    its models begin. From these weights come its score spread at the start (`scaling`: 21, here 20.6 to 21.2) and its
+    first row (`ladder`: 59.7, here 60.7); from GPT-2's the first row is 56.3.
     """
     model = Transformer(config)
     with torch.no_grad():
