@@ -75,7 +75,6 @@ def composition(found: Findings) -> Figure:
         title=f"Composition in the weights of {found.about}",
         caption=caption(said, measured(result)),
         parts=parts,
-        columns=3,
     )
 
 

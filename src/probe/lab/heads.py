@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from probe import store
 from probe.errors import ProbeError
 from probe.lab.data import run_dataset
-from probe.lab.models import open_model, provenance
+from probe.lab.models import open_model, provenance, untrained_model
 from probe.lab.training import Plan, make_plan, plan_run
 from probe.result import AnalysisResult
 from probe.store import Run
@@ -51,14 +51,9 @@ def heads_of(run: Run) -> tuple[AnalysisResult, AnalysisResult]:
 
 def roles_of(run: Run) -> AnalysisResult:
     """Attention of the answer's place by role over held-out prompts, of the run's model and of its first weights."""
-    import torch
-
     from probe.analyses.answer_rows import head_roles
-    from probe.models.transformer import initialised
 
-    model = _with_heads(run)
-    generator = torch.Generator().manual_seed(run.manifest["training"]["seed"])
-    models = {"trained": model, "untrained": initialised(model.config, generator)}
+    models = {"trained": _with_heads(run), "untrained": untrained_model(run)}
     return _kept(run, head_roles(models, prompts_of(run_dataset(run)), provenance(run)))
 
 

@@ -25,7 +25,8 @@ def comparison_of(materials: Sequence[Material]) -> Report:
     variants = list(dict.fromkeys(each.run.manifest["variant"] for each in materials))
     return Report(
         title=f"{counted(len(materials), 'run')} of {listed(variants)} on {listed(tasks)}, side by side",
-        subtitle=f"seeds {listed(str(each.run.manifest['training']['seed']) for each in materials)} · first: {first.run.name}",
+        subtitle=f"seeds {listed(str(each.run.manifest['training']['seed']) for each in materials)} · first: "
+        f"{first.run.name}",
         summary=tuple(_says(section) for section in made[1:]),
         sections=(*made, _reproduce(materials)),
         numbers={
@@ -122,7 +123,8 @@ def _works(materials: Sequence[Material]) -> Section:
                 title="Right on held_out, run by run",
                 says=" ".join(_spread(name, group) for name, group in _by_variant(materials).items()),
                 panels=(Panel(svg=bars_svg(Bars(title="held_out", bars=tuple(bars), unit="share of sentences"))),),
-                note="Whiskers: 95 % cluster bootstrap over noun pairs, within a run. The interval over runs is in the sentence.",
+                note="Whiskers: 95 % cluster bootstrap over noun pairs, within a run. The interval over runs is in "
+                "the sentence.",
             ),
         ),
     )
@@ -171,7 +173,8 @@ def _strategies(materials: Sequence[Material]) -> Section | None:
             Table(
                 name=f"strategies-{contrast}",
                 title=f"By which way the {contrast.replace('-', ' ')} reaches the answer",
-                says=f"{counted(kinds, 'way')} in {counted(sum(named.values()), 'run')}; the commonest ({count}): {most}.",
+                says=f"{counted(kinds, 'way')} in {counted(sum(named.values()), 'run')}; the commonest ({count}): "
+                f"{most}.",
                 columns=("model", "strategy", "runs", "95 % (Wilson)"),
                 rows=tuple(rows),
             )
@@ -203,7 +206,8 @@ def _ways(materials: Sequence[Material]) -> Section | None:
                 Table(
                     name=f"spread-{contrast}",
                     title=f"From whom each layer hears of the {contrast.replace('-', ' ')}, over {len(group)} runs",
-                    says=f"Runs differ most in what layer {widest[0].text} hears from {widest[2]} by its {widest[1]}: from {widest[4]}.",
+                    says=f"Runs differ most in what layer {widest[0].text} hears from {widest[2]} by its "
+                    f"{widest[1]}: from {widest[4]}.",
                     columns=("layer", "reads by", "from", "lost: mean [95 % over runs]", "smallest to largest"),
                     rows=tuple(rows),
                 )
@@ -240,10 +244,12 @@ def _heads(materials: Sequence[Material]) -> Section | None:
             Table(
                 name="matched",
                 title=f"Heads matched to those of {name_of(reference)} by what they do",
-                says=f"Matched heads are {alike} heads paired at random: mean distance {mean:.2f}, at random {chance:.2f}.",
+                says=f"Matched heads are {alike} heads paired at random: mean distance {mean:.2f}, at random "
+                f"{chance:.2f}.",
                 columns=("head", "matters most for", *(name_of(other) for other, _ in found[:6])),
                 rows=tuple(rows),
-                note="By effects at every position (noising) and scores on repeated words; in brackets the partner's effect at the "
+                note="By effects at every position (noising) and scores on repeated words; in brackets the partner's "
+                "effect at the "
                 f"same place. {'The first six runs are shown.' if len(found) > 6 else ''}",
             ),
         ),

@@ -148,7 +148,7 @@ def about(figure: float, share: float) -> Rule:
     (45.0, 55.0)
     """
     reach = abs(figure) * share
-    return Rule(says=f"within {share:.0%} of {figure:g}", holds=(figure - reach, figure + reach))
+    return Rule(says=f"within {100 * share:g} % of {figure:,.12g}", holds=(figure - reach, figure + reach))
 
 
 def within(low: float, high: float, says: str = "") -> Rule:

@@ -21,7 +21,8 @@ def answered(material: Material) -> Section:
     mlp = f"an MLP of {config['d_mlp']:,}" if config["d_mlp"] else "no MLP"
     largest = max(by_part, key=lambda part: by_part[part])
     said = (
-        f"{material.run.manifest['variant']}: {counted(config['n_layers'], 'block')} of width {config['d_model']}, joined by "
+        f"{material.run.manifest['variant']}: {counted(config['n_layers'], 'block')} of width {config['d_model']}, "
+        "joined by "
         f"{mixer}{heads}, {mlp}, {config['position']} positions, norm {config['norm']}. "
         f"{total:,} parameters, the most of them ({percent(by_part[largest] / total)}) in the {largest}."
     )

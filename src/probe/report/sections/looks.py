@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
@@ -11,7 +12,8 @@ from probe.figures.attention_map import AttentionMap, attention_map_svg
 from probe.figures.view import AttentionView, SentenceView
 from probe.report.document import Figure, Maps, Panel, Part, Section, Sentences, Table
 from probe.report.material import Material, weights_along
-from probe.report.sentences import as_the_chapter, looks_said, moved, percent
+from probe.report.sections.drawn import drawn
+from probe.report.sentences import as_the_chapter, looks_said, moved, percent, rows_said
 
 
 def looks(material: Material) -> Section | None:
@@ -25,6 +27,12 @@ def looks(material: Material) -> Section | None:
         _figure(view, means=True),
     ]
     parts.append(_rows(view))
+    means = [row for row in material.rows("answer-rows") if row["head"] < 0]
+    if means:
+        seen = {row["position"] for row in means if row["value"] >= 0.05}
+        title = "The answer's row for every word in the slot"
+        rows = drawn(material, "rows", title, rows_said(means), keep=lambda row: row["position"] in seen)
+        parts += [replace(rows, note=f"{rows.note} Places that never get 0.05 are left out.")] if rows else []
     if view.heads:
         parts.append(_figure(view, means=False))
     return Section(
@@ -151,7 +159,7 @@ def _figure(view: AttentionView, *, means: bool) -> Figure:
         for i, layer in enumerate(view.layers)
     ]
     if pair:
-        second = view.sentences[1]
+        second = view.sentences[-1]
         words = (names[0], names[1])
         change = second.block_means[:, first.query] - first.block_means[:, first.query]
         turned = [
@@ -177,7 +185,8 @@ def _figure(view: AttentionView, *, means: bool) -> Figure:
         title=title,
         says=says.strip(),
         panels=tuple(panels),
-        note=f"From (query) downwards, to (key) across; the framed row names the answer. {scale} Floor in that row, {floor}.",
+        note=f"From (query) downwards, to (key) across; the framed row names the answer. {scale} Floor in that row, "
+        f"{floor}.",
         role="maps",
     )
 
