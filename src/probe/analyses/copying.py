@@ -108,7 +108,7 @@ def copying(
     return AnalysisResult(
         name="copying",
         table=pd.DataFrame(rows),
-        unit="share of raised logits; ratio of eigenvalues",
+        unit="share of raised logits, ratio of eigenvalues",
         maximum=1.0,
         floor="1 / d_vocab; 0",
         convention=f"{n} sequences of {length} distinct random words; keys weighted by the attention they get",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +43,7 @@ def heads_of(run: Run) -> tuple[AnalysisResult, AnalysisResult]:
     both = replace(
         scores,
         table=pd.concat([scores.table, copied.table], ignore_index=True),
-        unit=f"{scores.unit}; copying: {copied.unit}",
+        unit=f"{scores.unit}, {copied.unit}",
         floor=f"{scores.floor}; copying: {copied.floor}",
         convention=f"{scores.convention}; copying on {copied.convention}",
     )
@@ -142,7 +143,8 @@ def formation_of(run: Run, tell: Callable[[str], None] = lambda said: None) -> t
     accuracy = {row["step"]: row["held_out"]["referent_accuracy"] for row in store.read_metrics(run)}
     rows: list[dict[str, Any]] = []
     for number, step in enumerate(steps, start=1):
-        tell(f"checkpoint {number} of {len(steps)}, step {step}")
+        if number % 8 == 1:
+            tell(f"checkpoint {number} of {len(steps)}, step {step}")
         model = open_model(run, step)
         with torch.no_grad():
             loss = float(next_token_loss(model(held_out.tokens[:, :-1]), held_out.tokens))
@@ -173,9 +175,10 @@ def run_of_task(task: str, runs: Path, data: Path, threads: int = 1) -> tuple[Ru
 
     finished = []
     for name in store.run_names(runs):
-        run = store.open_run(runs, name)
-        if run.manifest["task"] == task and run.finished and run.config.get("mixer") == "attention":
-            finished.append(((run.path / "model.safetensors").stat().st_mtime, run))
+        with contextlib.suppress(ProbeError):  # a damaged folder, or another version's, is not the run meant
+            run = store.open_run(runs, name)
+            if run.manifest["task"] == Path(task).stem and run.finished and _has_heads(run):
+                finished.append(((run.path / "model.safetensors").stat().st_mtime, run))
     if finished:
         return max(finished, key=lambda dated: dated[0])[1], None
     dataset, _ = open_dataset(task, data)
@@ -184,13 +187,17 @@ def run_of_task(task: str, runs: Path, data: Path, threads: int = 1) -> tuple[Ru
     return plan_run(plan, runs), dataset
 
 
+def _has_heads(run: Run) -> bool:
+    return run.config.get("mixer") == "attention" and run.config.get("n_layers", 0) > 0
+
+
 def _with_heads(run: Run) -> Transformer:
     """The run's model, on as many threads as it was trained with."""
     import torch
 
     torch.set_num_threads(run.manifest["threads"])
     model = open_model(run)
-    if model.config.mixer != "attention" or model.config.n_layers == 0:
+    if not _has_heads(run):
         raise ProbeError("this model has no attention heads to score")
     return model
 

@@ -64,6 +64,9 @@ def heads_text(run: str, scores: AnalysisResult, composition: AnalysisResult, ro
     if found:
         lines += ["", "strongest compositions in the weights", f"({composition.floor}):"]
         lines += [f"  {row['sender']} → {row['receiver']} ({row['metric']})  {row['value']:.3f}" for row in found]
+        above = sum(row["value"] > row["control_95"] for row in composition.table.to_dict("records"))
+        n = len(composition.table)
+        lines.append(f"  above that percentile: {above} of {n} pairs and ways, {n / 20:.0f} by chance")
     return "\n".join(lines)
 
 
@@ -139,9 +142,18 @@ def formation_text(run: str, curves: AnalysisResult, changes: AnalysisResult) ->
         f"not listed: {len(dated) - len(shown)} changes of heads below {CHANGED:.0%} of what the score can be, and "
         f"{len(silent) - len(flat)} curves that show no change point."
     )
+    if any(row["duration"] < details["gap"] for row in shown):
+        lines += _wrapped(
+            "changes that take less than the gap of the checkpoints are dated no better than that; finer with: "
+            f"probe train --set checkpoint_every={_finer(details['gap'])} --set evaluate_every={_finer(details['gap'])}"
+        )
     lines += _wrapped(_order(dated, details["gap"]))
     lines += _wrapped(f"{changes.convention}. {curves.convention}.")
     return "\n".join(lines)
+
+
+def _finer(gap: int) -> int:
+    return max(1, gap // 4)
 
 
 def _order(dated: Sequence[Row], gap: float) -> str:
