@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probe.intervals import bootstrap_interval, share_interval
+from probe.intervals import bootstrap_interval, cluster_interval, cluster_intervals, share_interval
 
 values = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=20)
 
@@ -40,3 +40,20 @@ def test_wilsons_interval_is_the_solution_of_its_equation():
     for successes, n in [(14, 16), (1, 10), (5, 10)]:
         for p in share_interval(successes, n):
             assert (successes / n - p) ** 2 == pytest.approx(1.959964**2 * p * (1 - p) / n)
+
+
+def test_many_rows_have_the_intervals_that_each_has_alone():
+    rows = np.random.default_rng(0).random((5, 40))
+    groups = [str(i % 7) for i in range(40)]
+    low, high = cluster_intervals(rows, groups)
+    assert [cluster_interval(row, groups) for row in rows] == [
+        pytest.approx(ends) for ends in zip(low, high, strict=True)
+    ]
+
+
+def test_groups_that_are_drawn_whole_widen_the_interval_of_alike_sentences():
+    """Ten groups of ten equal values are ten observations, not a hundred."""
+    values = np.repeat(np.random.default_rng(1).random(10), 10)
+    whole = cluster_interval(values, [str(i // 10) for i in range(100)])
+    alone = cluster_interval(values, [str(i) for i in range(100)])
+    assert whole[1] - whole[0] > 2.5 * (alone[1] - alone[0])

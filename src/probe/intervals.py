@@ -58,7 +58,23 @@ def cluster_interval(
     >>> cluster_interval([0.0, 0.0, 1.0, 1.0], ["a", "a", "b", "b"])
     (0.0, 1.0)
     """
-    return ratio_interval(values, [1.0] * len(values), groups, level=level, resamples=resamples, seed=seed)
+    low, high = cluster_intervals([values], groups, level=level, resamples=resamples, seed=seed)
+    return float(low[0]), float(high[0])
+
+
+def cluster_intervals(
+    rows: Sequence[Sequence[float]] | np.ndarray,
+    groups: Sequence[str],
+    *,
+    level: float = 0.95,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """`cluster_interval` of every row, with the same draws: lower and upper ends. Hundreds of rows cost little more."""
+    member, times = _drawn_groups(groups, resamples, seed)
+    means = (np.asarray(rows, dtype=float) @ member @ times) / (member.sum(0) @ times)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=1)
+    return low, high
 
 
 def ratio_interval(
@@ -77,29 +93,16 @@ def ratio_interval(
     >>> ratio_interval([1.0, 1.0, 3.0, 3.0], [2.0, 2.0, 3.0, 3.0], ["a", "a", "b", "b"])
     (0.5, 1.0)
     """
-    names, index = np.unique(np.asarray(groups), return_inverse=True)
-    above, below = (np.bincount(index, weights=np.asarray(side, dtype=float)) for side in (numerators, denominators))
-    drawn = np.random.default_rng(seed).integers(len(names), size=(resamples, len(names)))
-    sums = above[drawn].sum(axis=1), below[drawn].sum(axis=1)
-    defined = sums[1] != 0
-    low, high = np.quantile(sums[0][defined] / sums[1][defined], [(1 - level) / 2, (1 + level) / 2])
+    member, times = _drawn_groups(groups, resamples, seed)
+    above, below = (np.asarray(side, dtype=float) @ member @ times for side in (numerators, denominators))
+    defined = below != 0
+    low, high = np.quantile(above[defined] / below[defined], [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
-def cluster_intervals(
-    rows: Sequence[Sequence[float]] | np.ndarray,
-    groups: Sequence[str],
-    *,
-    level: float = 0.95,
-    resamples: int = 2_000,
-    seed: int = 0,
-) -> tuple[np.ndarray, np.ndarray]:
-    """`cluster_interval` of every row, with the same draws: lower and upper ends. Hundreds of rows cost little more."""
+def _drawn_groups(groups: Sequence[str], resamples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which value belongs to which group [value, group], and how often each group was drawn [group, resample]."""
     names, index = np.unique(np.asarray(groups), return_inverse=True)
-    member = index[:, None] == np.arange(len(names))
-    sums, counts = np.asarray(rows, dtype=float) @ member, member.sum(0)
     drawn = np.random.default_rng(seed).integers(len(names), size=(resamples, len(names)))
-    times = np.stack([np.bincount(draw, minlength=len(names)) for draw in drawn], 1)  # how often each group was drawn
-    means = (sums @ times) / (counts @ times)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=1)
-    return low, high
+    times = np.stack([np.bincount(draw, minlength=len(names)) for draw in drawn], 1)
+    return index[:, None] == np.arange(len(names)), times

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from probe.report.attention_page import attention_page
 
 PLAIN = {
-    "html", "head", "meta", "title", "style", "body", "h1", "ul", "li", "q", "figure", "figcaption",
+    "html", "head", "meta", "title", "style", "desc", "body", "h1", "ul", "li", "q", "figure", "figcaption",
     "svg", "rect", "text", "g", "path", "p", "main", "section", "table", "tr", "td", "th",
 }  # fmt: skip
 

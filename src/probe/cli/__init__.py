@@ -17,13 +17,18 @@ import typer
 
 from probe.cli.attn_map import attn_map
 from probe.cli.audit import audit
+from probe.cli.compare import compare
 from probe.cli.figure import figure
 from probe.cli.generate_task import generate_task
 from probe.cli.heads import heads
 from probe.cli.listing import doctor, runs, tasks
+from probe.cli.probes import probes
+from probe.cli.report import report
+from probe.cli.reproduce import reproduce
 from probe.cli.selftest import selftest
 from probe.cli.trace import trace
 from probe.cli.train import train
+from probe.cli.verify import verify
 from probe.errors import ProbeError
 
 app = typer.Typer(
@@ -44,7 +49,12 @@ COMMANDS = {
     "audit": audit,
     "heads": heads,
     "trace": trace,
+    "probes": probes,
+    "report": report,
+    "compare": compare,
+    "verify": verify,
     "figure": figure,
+    "reproduce": reproduce,
     "selftest": selftest,
     "tasks": tasks,
     "runs": runs,

@@ -146,12 +146,8 @@ def _whisker(at: Callable[[Number], Number], bar: Bar, y: Number) -> list[Mark]:
     if bar.low is None or bar.high is None:
         return []
     a, b = at(bar.low), at(bar.high)
-    lines: list[Mark] = []
-    for points in (((a, y), (b, y)), ((a, y - 3.5), (a, y + 3.5)), ((b, y - 3.5), (b, y + 3.5))):
-        lines.append(Shape(points=points, stroke="paper", width=3))
-    for points in (((a, y), (b, y)), ((a, y - 3.5), (a, y + 3.5)), ((b, y - 3.5), (b, y + 3.5))):
-        lines.append(Shape(points=points, stroke="text", width=1.3))
-    return lines
+    beam = ((a, y - 3.5), (a, y + 3.5), (a, y), (b, y), (b, y - 3.5), (b, y + 3.5))
+    return [Shape(points=beam, stroke="paper", width=3), Shape(points=beam, stroke="text", width=1.3)]
 
 
 def _axis(at: Callable[[Number], Number], low: Number, high: Number, top: Number, bottom: Number) -> list[Mark]:

@@ -1,7 +1,4 @@
-"""Every figure by name: what it shows, which results it needs, which command computes them, and how it is made.
-
-`attention` is drawn by `figures/attention_svg.py`, because it is of sentences and not of the whole run.
-"""
+"""Every figure by name: what it shows, which results it needs, which command computes them, and how it is made."""
 
 from __future__ import annotations
 
@@ -134,6 +131,9 @@ FIGURES: Mapping[str, Kind] = {
     ),
 }
 
+ATTENTION = "attention"
+"""The figure that is of sentences, and not of what was found out about a run."""
+
 
 def kind_of(name: str) -> Kind:
     """The figure of a name.
@@ -142,7 +142,7 @@ def kind_of(name: str) -> Kind:
         ProbeError: there is none; the message names the nearest.
     """
     if name not in FIGURES:
-        raise ProbeError(f"there is no figure {name!r}; {nearest(name, [*FIGURES, 'attention'])}")
+        raise ProbeError(f"there is no figure {name!r}; {nearest(name, [ATTENTION, *FIGURES])}")
     return FIGURES[name]
 
 

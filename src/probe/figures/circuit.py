@@ -39,6 +39,8 @@ TALL = 20.0
 """Height of a node."""
 THICK = 9.0
 """Width of an edge of effect 1."""
+MOST = 60
+"""Edges that are drawn, and parts: the strongest."""
 CROWD = 24
 """Up to so many positions are all drawn; of more only those where something happens."""
 Point = tuple[Number, Number]
@@ -97,10 +99,10 @@ def circuit_svg(circuit: Circuit, style: Style = "auto") -> str:
 
 def draw_circuit(circuit: Circuit) -> Drawing:
     """Lay out a circuit; one without a single strong edge says so."""
-    edges = sorted((e for e in circuit.edges if abs(e.value) >= circuit.threshold), key=lambda e: abs(e.value))
+    edges = sorted((e for e in circuit.edges if abs(e.value) >= circuit.threshold), key=lambda e: abs(e.value))[-MOST:]
     homes = _homes(circuit, edges)
     others = [n for n in circuit.nodes if abs(n.value) >= circuit.threshold and homes.get(n.name, -1) != n.position]
-    others = [n for n in others if n.name in homes]
+    others = sorted((n for n in others if n.name in homes), key=lambda n: -abs(n.value))[:MOST]
     positions = _positions(circuit, homes, others)
     boxes, columns, width, bottom = _placed(circuit, homes, others, positions)
     values = {(n.name, n.position): n for n in circuit.nodes}
@@ -143,7 +145,8 @@ def _homes(circuit: Circuit, edges: Sequence[CircuitEdge]) -> dict[str, int]:
     """The position of every part that an edge or a strong effect names: where its effect is largest."""
     last = len(circuit.words) - 1
     named = {name for edge in edges for name in (edge.sender, edge.receiver)} - {EMBEDDING, LOGITS}
-    named |= {node.name for node in circuit.nodes if abs(node.value) >= circuit.threshold}
+    strong = sorted(circuit.nodes, key=lambda node: -abs(node.value))
+    named |= {node.name for node in strong[:MOST] if abs(node.value) >= circuit.threshold}
     homes = {}
     for name in sorted(named, key=_order):
         own = [node for node in circuit.nodes if node.name == name]
@@ -327,13 +330,13 @@ def _port_label(edge: CircuitEdge, curve: tuple[Point, Point, Point, Point]) -> 
 
 def _said(circuit: Circuit, edges: Sequence[CircuitEdge]) -> list[str]:
     """What the reader has to know: width, letters, and what was left out."""
-    weak = [abs(e.value) for e in circuit.edges if abs(e.value) < circuit.threshold]
+    drawn = {edge.key for edge in edges}
+    left_out = [abs(edge.value) for edge in circuit.edges if edge.key not in drawn]
     lines = [f"width: {circuit.unit} lost when this reader alone hears the other sentence's sender"]
     lines.append("q, k, v: by queries, keys, values; dashed orange: breaking it helps; orange word: what differs")
-    if weak:
-        lines.append(
-            f"not drawn: {len(weak)} edges below {number(circuit.threshold)}, the strongest of them {number(max(weak))}"
-        )
+    if left_out:
+        why = f"below {number(circuit.threshold)}" if len(edges) < MOST else f"beside the {MOST} strongest"
+        lines.append(f"not drawn: {len(left_out)} edges {why}, the strongest of them {number(max(left_out))}")
     if not edges:
         lines.append("no edge is strong enough to be drawn")
     return lines

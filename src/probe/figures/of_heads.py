@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from probe.figures.figure import Figure
 from probe.figures.findings import Findings, Row, by_position, caption, grid, head_of, measured, place_of, split
 from probe.figures.heatmap import HeatMap
@@ -17,7 +20,7 @@ def heads(found: Findings) -> Figure:
             said = names.setdefault(head_of(row), [])
             said += [row["name"]] if row["name"] not in said else []
 
-    def named(row: Row) -> str:
+    def named(row: Mapping[str, Any]) -> str:
         head = str(row.get("shown") or head_of(row))
         return f"{head} {', '.join(names[head])}" if head in names else head
 
@@ -72,7 +75,6 @@ def composition(found: Findings) -> Figure:
         title=f"Composition in the weights of {found.about}",
         caption=caption(said, measured(result)),
         parts=parts,
-        columns=3,
     )
 
 

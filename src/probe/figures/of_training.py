@@ -98,7 +98,7 @@ def formation(found: Findings) -> Figure:
                     Series(name=name, points=_points(curve)) for name, curve in zip(names, leading, strict=True)
                 ),
                 x_is="step",
-                unit=str(metric),
+                unit="",
                 changes=_changes(dated),
                 high=1.0 if max(values, default=0.0) <= 1 else max(values),
             )

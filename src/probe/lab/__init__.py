@@ -10,16 +10,11 @@ from probe.lab.formation import formation_of
 from probe.lab.heads import answer_rows_of, heads_of, roles_of, run_of_task
 from probe.lab.looking import Question, ask, attention_of
 from probe.lab.models import open_model, provenance, untrained_model
+from probe.lab.probing import interchange_of, probes_of, subspaces_of
+from probe.lab.reporting import material_of, report_on, report_path, write_report
 from probe.lab.tracing import attribution_of, contrasts_of, evidence_of, lens_of, stability_of, sweeps_of, trace_run
-from probe.lab.training import (
-    Plan,
-    advance_run,
-    make_plan,
-    plan_run,
-    summary,
-    train_here,
-    train_side_by_side,
-)
+from probe.lab.training import Plan, advance_run, make_plan, plan_run, summary, train_here, train_side_by_side
+from probe.lab.variables import swaps_of, targets_of
 
 __all__ = [
     "Plan",
@@ -35,20 +30,29 @@ __all__ = [
     "figure",
     "formation_of",
     "heads_of",
+    "interchange_of",
     "lens_of",
     "make_plan",
+    "material_of",
     "open_dataset",
     "open_model",
     "plan_run",
+    "probes_of",
     "provenance",
+    "report_on",
+    "report_path",
     "roles_of",
     "run_dataset",
     "run_of_task",
     "stability_of",
+    "subspaces_of",
     "summary",
+    "swaps_of",
     "sweeps_of",
+    "targets_of",
     "trace_run",
     "train_here",
     "train_side_by_side",
     "untrained_model",
+    "write_report",
 ]

@@ -53,13 +53,16 @@ def evidence() -> list[Check]:
     for name, model in models.items():
         untrained = initialised(model.config, Generator().manual_seed(1))
         found = evidence_of(model, untrained, [contrast], nowhere(), draws=12)[0]
-        shares = found.faithfulness.table
-        shares = shares[(shares.metric == "faithfulness") & (shares.ablation == "other")]
-        whole = float(shares[shares.circuit == "found"]["value"].min())
-        chance = float(shares[(shares.circuit == "random") & (shares.level == "edge")]["value"].iloc[0])
-        parts = found.subsets.table
-        holes = float(parts[parts.metric == "completeness"]["value"].max())
-        idle = float(parts[parts.metric == "minimality"]["value"].min())
+        shares = [
+            row
+            for row in found.faithfulness.table.to_dict("records")
+            if row["metric"] == "faithfulness" and row["ablation"] == "other"
+        ]
+        whole = min(row["value"] for row in shares if row["circuit"] == "found")
+        chance = next(row["value"] for row in shares if row["circuit"] == "random" and row["level"] == "edge")
+        parts = found.subsets.table.to_dict("records")
+        holes = max(row["value"] for row in parts if row["metric"] == "completeness")
+        idle = min(row["value"] for row in parts if row["metric"] == "minimality")
         effects = attribution(model, contrast, nowhere())
         rest = float(effects.details["relative error of the sum"])
         checks += [

@@ -1,0 +1,76 @@
+"""`probe reproduce NAME`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from probe.cli.options import AsJson, Quiet, available_cores, hint, print_json
+from probe.errors import CheckFailed, ProbeError
+
+
+def reproduce(
+    name: Annotated[str | None, typer.Argument(help="One of those that --list shows, or all.")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Training seeds of each row; each has its own default.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small and short: shows that it runs, proves nothing.")
+    ] = False,
+    corpus: Annotated[Path | None, typer.Option(help="The text of the language models.", metavar="FILE")] = None,
+    download: Annotated[bool, typer.Option("--download", help="Fetch the chapter's corpus, and check it.")] = False,
+    config: Annotated[Path | None, typer.Option(help="sizes: a config.json of your own.", metavar="FILE")] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the results.", metavar="DIR")] = Path("reproductions"),
+    processes: Annotated[int | None, typer.Option(help="Rows side by side; one a core by default.")] = None,
+    judge: Annotated[bool, typer.Option("--judge", help="Run nothing; judge the rows that are there.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="Say what there is, and how long it takes.")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run the chapter's measurements and judge its claims: agrees, differs, or depends on the seed.
+
+    What was interrupted goes on with the row it stood at. Exit code 1 only where an exact statement fails.
+    """
+    from probe.reproductions import MINUTES
+
+    if listing:
+        rows = [{"name": name, "about": about, "minutes": minutes} for name, (about, minutes) in MINUTES.items()]
+        if json:
+            print_json({"reproductions": rows})
+        else:
+            print("\n".join(f"{row['name']:12} {row['minutes']:>6g} min on 2 cores   {row['about']}" for row in rows))
+        return
+    if name is None:
+        raise ProbeError(f"name a reproduction: {', '.join(MINUTES)}, or all; --list says what each takes")
+    if processes is not None and processes < 1:
+        raise ProbeError(f"--processes {processes}: must be 1 or more")
+    from probe.lab import reproducing as lab
+    from probe.reproductions.claims import Settings
+    from probe.reproductions.corpus import find_corpus
+
+    chosen = [lab.reproduction_of(each) for each in (MINUTES if name == "all" else [name])]
+    if config is not None and not config.is_file():
+        raise ProbeError(f"--config {config}: no such file")
+    if any(one.needs_corpus for one in chosen):
+        corpus = find_corpus(corpus, download)
+    found: dict[str, Any] = {}
+    failed: list[str] = []
+    for one in chosen:
+        settings = Settings(quick=quick, corpus=corpus if one.needs_corpus else None, config=config)
+        rows = lab.rows_of(one, settings, seeds, out)
+        try:
+            if not judge:
+                count = processes or available_cores()
+                lab.run_rows(
+                    rows, count, lambda row, said: hint(f"{row.name} {row.key} seed {row.seed}: {said}", quiet)
+                )
+        finally:  # what was run before an interruption is judged and kept
+            judged, text = lab.write_section(one, rows, settings, out)
+        found[one.name] = [lab.as_dict(each) for each in judged]
+        failed += [each.claim.statement for each in judged if each.failed]
+        if not json:
+            print(text + f"\n\nwritten to {lab.folder_of(one.name, settings, out)}/\n")
+    if json:
+        print_json({"quick": quick, "reproductions": found})
+    if failed:
+        raise CheckFailed(f"{len(failed)} exact statements do not hold: {'; '.join(failed)}")

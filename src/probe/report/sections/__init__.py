@@ -1,0 +1,1 @@
+"""The sections of a report, one file each: material -> section, or None where its results are not there."""

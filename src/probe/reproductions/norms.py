@@ -1,0 +1,156 @@
+"""Where LayerNorm stands: before each sub-layer or after its sum, with a warm-up and without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Int
+from torch import Generator, Tensor
+
+from probe.models.config import make_config
+from probe.models.transformer import Transformer
+from probe.reproductions.claims import (
+    Claim,
+    Figure,
+    Job,
+    Measured,
+    Reproduction,
+    Rule,
+    Settings,
+    Tell,
+    about,
+    above,
+    within,
+)
+from probe.reproductions.language import QUICK, LanguageTraining, measured, sized, started, text_of, windows
+
+BLOCKS = 12
+TRAINING = LanguageTraining(steps=1000, lr=3e-3)
+RUNS: dict[str, tuple[str, int, str, float]] = {
+    "pre-norm, no warm-up": ("pre", 0, "37.82", 37.82),
+    "pre-norm, 200 steps of warm-up": ("pre", 200, "37.62", 37.62),
+    "post-norm, no warm-up": ("post", 0, "308.05", 308.05),
+    "post-norm, 200 steps of warm-up": ("post", 200, "37.88", 37.88),
+}
+"""Row -> norm, warm-up, the chapter's held-out perplexity."""
+
+
+def _config(norm: str, settings: Settings) -> Any:
+    return make_config(f"{3 if settings.quick else BLOCKS}-block", **sized(settings), norm=norm)
+
+
+class _Gradients:
+    """A tap that keeps what each block hands on, so that its gradient can be read."""
+
+    def __init__(self) -> None:
+        self.streams: list[Tensor] = []
+
+    def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        if name.endswith("hook_resid_post"):
+            tensor.retain_grad()
+            self.streams.append(tensor)
+        return tensor
+
+    def wants(self, name: str) -> bool:
+        return False
+
+
+def gradient_norms(model: Transformer, tokens: Int[Tensor, "batch pos"]) -> tuple[list[float], list[float]]:
+    """Of one batch, block by block: norm of its parameters' gradient, and of that of the stream which it hands on."""
+    tap = _Gradients()
+    F.cross_entropy(model(tokens[:, :-1], tap).flatten(0, 1), tokens[:, 1:].flatten()).backward()
+    of_blocks = []
+    for block in model.blocks:
+        squares = [parameter.grad.pow(2).sum() for parameter in block.parameters() if parameter.grad is not None]
+        of_blocks.append(float(torch.stack(squares).sum().sqrt()))
+    return of_blocks, [float(stream.grad.norm()) for stream in tap.streams if stream.grad is not None]
+
+
+def _gradients(settings: Settings, seed: int, tell: Tell) -> dict[str, Any]:
+    training = QUICK if settings.quick else TRAINING
+    assert settings.corpus is not None
+    tokens = windows(text_of(settings.corpus).train, training, seed + 1)(1)
+    found: dict[str, Any] = {}
+    for norm in ("pre", "post"):
+        model = started(_config(norm, settings), Generator().manual_seed(seed))
+        blocks, streams = gradient_norms(model, tokens)
+        found |= {
+            f"{norm} blocks": blocks,
+            f"{norm} streams": streams,
+            f"{norm} lowest": min(blocks),
+            f"{norm} highest": max(blocks),
+            f"{norm} ratio": max(blocks) / min(blocks),
+        }
+    return found
+
+
+def _measure(norm: str, warmup: int, settings: Settings, seed: int, tell: Tell) -> dict[str, Any]:
+    training = QUICK if settings.quick else LanguageTraining(steps=TRAINING.steps, lr=TRAINING.lr, warmup=warmup)
+    return measured(_config(norm, settings), settings, training, seed, tell)[1]
+
+
+def _of(row: str) -> Callable[[Measured], float]:
+    return lambda m: m[row]["held_out"]
+
+
+def _at_start(statement: str, number: str, rule: Rule | None, chapter: str = "", form: str = ".4f") -> Claim:
+    return Claim(
+        statement=f"gradient norm of a block at the start, {statement}", value=lambda m: m["gradients"][number],
+        rule=rule, chapter=chapter, form=form,
+    )  # fmt: skip
+
+
+def _figures(by_seed: Mapping[int, Measured]) -> Sequence[Figure]:
+    found = by_seed[min(by_seed)].get("gradients")
+    if found is None:
+        return ()
+    series = {f"{norm}-norm": list(enumerate(found[f"{norm} blocks"], start=1)) for norm in ("pre", "post")}
+    return [
+        Figure(
+            name="gradients", title="Gradient norm of each block before the first step", x_label="block",
+            y_label="norm of its parameters' gradient", series=series,
+        )
+    ]  # fmt: skip
+
+
+ROWS = tuple(RUNS)
+
+NORMS = Reproduction(
+    name="norms",
+    title="Where LayerNorm stands",
+    setting="12 blocks, 1,000 steps of AdamW at 3e-3, else as the ladder; the gradient is that of the first batch",
+    jobs=[
+        Job(key="gradients", measure=_gradients),
+        *(Job(key=row, measure=partial(_measure, norm, warmup)) for row, (norm, warmup, _, _) in RUNS.items()),
+    ],
+    claims=[
+        _at_start("pre-norm, lowest", "pre lowest", about(0.0498, 0.25), "0.0498"),
+        _at_start("pre-norm, highest", "pre highest", about(0.0657, 0.25), "0.0657"),
+        _at_start("pre-norm, ratio", "pre ratio", about(1.32, 0.15), "1.32", ".2f"),
+        _at_start("post-norm, lowest", "post lowest", about(0.0977, 0.25), "0.0977"),
+        _at_start("post-norm, highest", "post highest", about(0.1613, 0.25), "0.1613"),
+        _at_start("post-norm, ratio", "post ratio", about(1.65, 0.15), "1.65", ".2f"),
+        Claim(
+            statement="post-norm's ratio is the larger: difference",
+            value=lambda m: m["gradients"]["post ratio"] - m["gradients"]["pre ratio"], rule=above(0), chapter="0.33",
+        ),
+        *(
+            Claim(statement=row, value=_of(row), rule=about(figure, 0.05 if figure < 100 else 0.5), chapter=printed)
+            for row, (_, _, printed, figure) in RUNS.items()
+        ),
+        Claim(
+            statement="post-norm needs the warm-up: perplexity lost without",
+            value=lambda m: m[ROWS[2]]["held_out"] - m[ROWS[3]]["held_out"], rule=above(50), chapter="270",
+        ),
+        Claim(
+            statement="pre-norm does not: perplexity lost without",
+            value=lambda m: m[ROWS[0]]["held_out"] - m[ROWS[1]]["held_out"], rule=within(-2, 2), chapter="0.20",
+        ),
+    ],
+    needs_corpus=True,
+    figures=_figures,
+)  # fmt: skip

@@ -1,0 +1,386 @@
+"""A question with a right answer: whom does "too tired" speak of? Five models, easy and hard, two ways of training.
+
+Accuracies are kept along training, because a last step can sit on a spike; and every model that answers is traced, so
+that "composition across layers is the mechanism" is a statement that can come out otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any
+
+import torch
+from jaxtyping import Int
+from torch import Generator, Tensor
+
+from probe.activations import cached
+from probe.analyses.trace import Contrast, trace
+from probe.metrics import Score
+from probe.models.config import make_config
+from probe.models.transformer import Transformer, initialised
+from probe.reproductions.claims import (
+    Claim,
+    Figure,
+    Job,
+    Measured,
+    Reproduction,
+    Rule,
+    Settings,
+    Tell,
+    above,
+    below,
+    within,
+)
+from probe.reproductions.language import LanguageTraining, fit, started
+from probe.result import Provenance, versions
+from probe.tasks.dataset import Dataset, make_dataset
+from probe.tasks.spec import load_task
+from probe.training.config import training_for
+from probe.training.loop import evaluate, start, train, training_data
+
+TASKS = ("hard", "easy")
+MODELS = {
+    "uniform": "uniform mean",
+    "one-block": "one block",
+    "two-block": "two blocks",
+    "attention-only-1": "one layer, no MLP",
+    "attention-only-2": "two layers, no MLP",
+}
+WAYS = ("chapter", "defaults")
+"""`chapter`: AdamW at a constant 1e-3, width 128, 3,000 steps of 64. `defaults`: what `probe train` does."""
+EVERY = 50
+"""Steps between two looks at the held-out sentences."""
+PAIRS = 60
+"""Held-out pairs, about, that a trace takes."""
+FIRST, SECOND = "animal", "street"
+SOLVED = 0.995
+ALWAYS = within(1, 1, "so in every seed")
+
+Contrasts = Callable[[Dataset, int], Sequence[Contrast]]
+"""The contrasts of a task; made where sentences and tensors are joined, in `probe.lab.tracing`."""
+
+
+@cache
+def dataset_of(task: str) -> Dataset:
+    """The task's sentences, with the seed that every command takes."""
+    return make_dataset(load_task(f"winograd-{task}"), seed=0)
+
+
+def key_of(task: str, model: str, way: str) -> str:
+    """A row's name."""
+    return f"{task} {model} {way}"
+
+
+def _measure(
+    task: str, variant: str, way: str, contrasts_of: Contrasts, settings: Settings, seed: int, tell: Tell
+) -> dict[str, Any]:
+    dataset = dataset_of(task)
+    n_ctx = max(len(example.tokens) for example in dataset.examples)
+    sizes: dict[str, Any] = {"d_vocab": len(dataset.vocabulary), "n_ctx": n_ctx}
+    sizes |= {"d_model": 32} if settings.quick else {"d_model": 128} if way == "chapter" else {}
+    config = make_config(variant, **sizes)
+    data = training_data(dataset)
+    along: list[list[float]] = []
+
+    def look(step: int, score: Score) -> None:
+        along.append([step, score.referent_accuracy, score.distractor_rate])
+        tell(f"step {step}  held-out {score.referent_accuracy:.1%}")
+
+    if way == "chapter":
+        steps = 20 if settings.quick else 3000
+        model = started(config, Generator().manual_seed(seed))
+        training = LanguageTraining(steps=steps, batch=64)
+        every = min(EVERY, steps)
+
+        def after(step: int, loss: float) -> None:
+            if step % every == 0:
+                look(step, evaluate(model, data.held_out))
+
+        fit(model, _epochs(data.train, training.batch, seed + 1), training, after)
+    else:
+        quick = {"steps": 20, "evaluate_every": 20} if settings.quick else {"evaluate_every": EVERY}
+        ours = training_for(variant, **{"seed": seed, **quick})
+        state = start(initialised(config, Generator().manual_seed(seed)), ours)
+        for evaluation in train(state, data, ours):
+            look(evaluation.step, evaluation.held_out)
+        model = state.model
+    _, last, wrong = along[-1]
+    best = max(along, key=lambda row: row[1])
+    found = {"along": along, "last": last, "wrong": wrong, "best": best[1], "best step": best[0]}
+    if variant == "uniform":
+        return found
+    if task == "hard":
+        source = Provenance(
+            task_digest=dataset.spec.digest, model_digest="", seed=seed, versions=versions(), threads=1,
+            dtype="float32", git_commit=None,
+        )  # fmt: skip
+        adjective = next(contrast for contrast in contrasts_of(dataset, PAIRS) if contrast.name == "adjective")
+        found["strategy"] = trace(model, adjective, source).strategy
+    return found | {"rows": answer_rows(model, dataset)}
+
+
+def _epochs(train: Int[Tensor, "example pos"], batch: int, seed: int) -> Callable[[int], Tensor]:
+    """Sentences of a step: random orders of all of them, end to end."""
+    generator, order = Generator().manual_seed(seed), torch.empty(0, dtype=torch.int64)
+
+    def draw(step: int) -> Tensor:
+        nonlocal order
+        while len(order) < batch:
+            order = torch.cat([order, torch.randperm(len(train), generator=generator)])
+        now, order = order[:batch], order[batch:]
+        return train[now]
+
+    return draw
+
+
+def answer_rows(model: Transformer, dataset: Dataset) -> dict[str, list[list[float]]]:
+    """Adjective -> block -> attention of the position that has to name the referent, mean over heads.
+
+    Of the sentences about the animal and the street; 15 words can be seen, so that uniform attention is 0.067.
+    """
+    names = [f"blocks.{layer}.attn.hook_pattern" for layer in range(model.config.n_layers)]
+    found = {}
+    for adjective, prompt in prompts_of(dataset).items():
+        _, seen = cached(model, torch.from_numpy(dataset.vocabulary.encode(prompt))[None], names)
+        rows = [seen[name][0, :, -1].mean(0) for name in names]
+        found[adjective] = [[round(float(weight), 4) for weight in row] for row in rows]
+    return found
+
+
+def prompts_of(dataset: Dataset) -> dict[str, tuple[str, ...]]:
+    """Adjective -> the prompt about the animal and the street."""
+    return {
+        example.prompt[example.positions["adjective"]]: example.prompt
+        for example in dataset.examples
+        if example.prompt[1] == FIRST and example.prompt[example.positions["y"]] == SECOND
+    }
+
+
+# -- claims ------------------------------------------------------------------------------------------------------
+
+
+def _of(task: str, model: str, way: str, number: str = "last") -> Callable[[Measured], float]:
+    return lambda m: m[key_of(task, model, way)][number]
+
+
+def _uses(model: str, way: str, strategy: str) -> Callable[[Measured], float]:
+    """1 where the trace says so, 0 where it says otherwise; KeyError where nothing could be traced."""
+
+    def value(m: Measured) -> float:
+        found = m[key_of("hard", model, way)]["strategy"]
+        if found.startswith("not traced"):
+            raise KeyError(model)
+        return float(found.startswith(strategy))
+
+    return value
+
+
+def _composition_is_why(way: str, m: Measured) -> float:
+    """1 for a seed in which all of it holds."""
+    one_fails = _of("hard", "one-block", way, "best")(m) < SOLVED
+    two_answer = _of("hard", "two-block", way, "best")(m) >= SOLVED
+    return float(one_fails and two_answer and _uses("two-block", way, "two hops")(m) == 1)
+
+
+def _row(m: Measured, adjective: str, block: int) -> list[float]:
+    return m[key_of("hard", "two-block", "chapter")]["rows"][adjective][block]
+
+
+ADJECTIVE, Y = 11, 6
+"""Where the adjective and the second noun stand."""
+CROSSER, CROSSED = ("tired", "scared", "slow", "weak"), ("wet", "wide", "busy", "steep")
+
+
+def _shared_difference(m: Measured) -> float:
+    """Largest difference of block 1's row between the two sentences."""
+    a, b = _row(m, "tired", 0), _row(m, "wet", 0)
+    return max(abs(x - y) for i, (x, y) in enumerate(zip(a, b, strict=True)) if i != ADJECTIVE)
+
+
+def _spread(m: Measured) -> float:
+    """Largest difference between the rows of block 2 for adjectives of one kind, at any position."""
+    worst = 0.0
+    for kind in (CROSSER, CROSSED):
+        for weights in zip(*(_row(m, adjective, 1) for adjective in kind), strict=True):
+            worst = max(worst, max(weights) - min(weights))
+    return worst
+
+
+def _rate(statement: str, value: Callable[[Measured], float], rule: Rule | None, chapter: str = "") -> Claim:
+    return Claim(statement=statement, value=value, rule=rule, chapter=chapter, form=".1%")
+
+
+def _points(low: float, high: float) -> Rule:
+    return within(low, high, f"{low:.1%} to {high:.1%}")
+
+
+def _accuracies(way: str) -> list[Claim]:
+    """The chapter's accuracies, at its own setting or at our defaults."""
+    return [
+        _rate(f"easy, uniform mean ({way})", _of("easy", "uniform", way), _points(SOLVED, 1), "100.0 %"),
+        _rate(f"easy, one block ({way})", _of("easy", "one-block", way), _points(0.867, 0.967), "91.7 %"),
+        _rate(
+            f"easy: the bag of words beats one block by ({way})",
+            lambda m: _of("easy", "uniform", way)(m) - _of("easy", "one-block", way)(m), above(0), "8.3 %",
+        ),
+        _rate(f"hard, uniform mean ({way})", _of("hard", "uniform", way), _points(0.179, 0.379), "27.9 %"),
+        _rate(f"… wrong noun of the pair ({way})", _of("hard", "uniform", way, "wrong"), _points(0.4, 0.6), "half"),
+        _rate(f"hard, one block ({way})", _of("hard", "one-block", way), _points(0.877, 0.977), "92.7 %"),
+        _rate(f"hard, two blocks ({way})", _of("hard", "two-block", way), _points(SOLVED, 1), "100 %"),
+        _rate(
+            f"hard: two blocks beat one by ({way})",
+            lambda m: _of("hard", "two-block", way)(m) - _of("hard", "one-block", way)(m), above(0), "7.3 %",
+        ),
+        *(
+            _rate(f"hard, {MODELS[model]} ({way})", _of("hard", model, way), None)
+            for model in ("attention-only-1", "attention-only-2")
+        ),
+    ]  # fmt: skip
+
+
+def _mechanism(way: str) -> list[Claim]:
+    """What would have to hold if composition were why two blocks succeed and one does not."""
+    never = below(SOLVED)
+    return [
+        _rate(
+            f"one block never answers all, its best along training ({way})", _of("hard", "one-block", way, "best"),
+            never, "92.7 %",
+        ),
+        _rate(
+            f"… nor does one layer without MLP, best along training ({way})",
+            _of("hard", "attention-only-1", way, "best"), never,
+        ),
+        _rate(f"two blocks that answer compose: two hops ({way})", _uses("two-block", way, "two hops"), ALWAYS),
+        _rate(
+            f"two layers without MLP that answer compose: two hops ({way})",
+            _uses("attention-only-2", way, "two hops"), ALWAYS,
+        ),
+        _rate(f"one block that answers does so in one hop ({way})", _uses("one-block", way, "one hop"), ALWAYS),
+        _rate(
+            f"so composition is why: one block never answers all, two blocks do and compose ({way})",
+            partial(_composition_is_why, way), ALWAYS, "that is why",
+        ),
+    ]  # fmt: skip
+
+
+MAP = [
+    Claim(
+        statement="block 1 looks alike in both sentences: largest difference of its row", value=_shared_difference,
+        rule=below(0.05), chapter="the same",
+    ),
+    Claim(
+        statement="block 1 on the first noun", value=lambda m: _row(m, "tired", 0)[1], rule=above(0.5), chapter="0.70",
+    ),
+    Claim(
+        statement="block 2 on the adjective, tired", value=lambda m: _row(m, "tired", 1)[ADJECTIVE], rule=above(0.5),
+        chapter="1.00",
+    ),
+    Claim(
+        statement="block 2 on the second noun, wet", value=lambda m: _row(m, "wet", 1)[Y], rule=above(0.25),
+        chapter="0.49",
+    ),
+    Claim(
+        statement="the same row for all adjectives of a kind: largest difference in block 2", value=_spread,
+        rule=below(0.2), chapter="the same",
+    ),
+]  # fmt: skip
+
+
+# -- pictures and notes ------------------------------------------------------------------------------------------
+
+
+def _rows(by_seed: Mapping[int, Measured], model: str, way: str) -> list[Mapping[str, Any]]:
+    """What was measured of a model on the hard task, by all seeds that were run."""
+    key = key_of("hard", model, way)
+    return [m[key] for m in by_seed.values() if key in m]
+
+
+def _along(by_seed: Mapping[int, Measured], way: str, column: int) -> dict[str, list[tuple[float, float]]]:
+    """Model -> (share of its training, mean over seeds)."""
+    series = {}
+    for model, label in MODELS.items():
+        runs = [row["along"] for row in _rows(by_seed, model, way)]
+        if runs:
+            steps = runs[0][-1][0]
+            means = [sum(look[column] for look in looks) / len(looks) for looks in zip(*runs, strict=True)]
+            at = [look[0] / steps for look in runs[0]]
+            series[f"{label}, {len(runs)} seeds"] = list(zip(at, means, strict=True))
+    return series
+
+
+def _figures(by_seed: Mapping[int, Measured]) -> Sequence[Figure]:
+    found = [
+        Figure(
+            name=f"{way}-{what.replace(' ', '-')}", series=_along(by_seed, way, column), x_label="share of training",
+            title=f"winograd-hard, {way}: {what} on held-out sentences, mean over seeds", y_label=what,
+        )
+        for way in WAYS
+        for column, what in ((1, "accuracy"), (2, "wrong noun"))
+    ]  # fmt: skip
+    words = [f"{i} {word}" for i, word in enumerate(prompts_of(dataset_of("hard"))["tired"])]
+    words[ADJECTIVE] = f"{ADJECTIVE} tired / wet"
+    for seed, m in by_seed.items():
+        if key_of("hard", "two-block", "chapter") in m:
+            series = {
+                f"block {block + 1}, {adjective}": list(zip(words, _row(m, adjective, block), strict=True))
+                for block in (0, 1)
+                for adjective in ("tired", "wet")
+            }
+            title = f"two blocks, seed {seed}: where the answer's place looks, mean over heads"
+            found.append(Figure(name="pair", title=title, x_label="", y_label="share of attention", series=series))
+            break
+    return found
+
+
+def _notes(by_seed: Mapping[int, Measured]) -> Sequence[tuple[str, str]]:
+    notes = []
+    for way in WAYS:
+        lines = []
+        for model, label in MODELS.items():
+            rows = _rows(by_seed, model, way)
+            if rows:
+                solved, ever = (sum(row[number] >= SOLVED for row in rows) for number in ("last", "best"))
+                lines.append(f"{label}: {len(rows)} seeds; all answered at the last step by {solved}, ever by {ever}")
+                counted = Counter(row["strategy"] for row in rows if "strategy" in row)
+                lines += [f"    {count} x {strategy}" for strategy, count in counted.most_common()]
+        if lines:
+            notes.append((f"how the adjective reaches the answer, winograd-hard, {way}", "\n".join(lines)))
+    for seed, m in by_seed.items():
+        key = key_of("hard", "two-block", "chapter")
+        if key in m:
+            lines = [" " * 16 + " ".join(f"{word[:5]:>5}" for word in prompts_of(dataset_of("hard"))["tired"])]
+            for adjective, blocks in m[key]["rows"].items():
+                for block, row in enumerate(blocks, start=1):
+                    lines.append(f"{adjective:8}block {block} " + " ".join(f"{weight:5.2f}" for weight in row))
+            notes.append((f"the answer's row for every adjective (two blocks, seed {seed})", "\n".join(lines)))
+            break
+    return notes
+
+
+def reproduction(contrasts_of: Contrasts) -> Reproduction:
+    """The reproduction; what a trace needs to know of a task is passed in."""
+    return Reproduction(
+        name="winograd",
+        title="A question with a right answer",
+        setting="chapter: torch's AdamW at a constant 1e-3, width 128, 3,000 steps of 64 sentences, weights as "
+        "torch's modules begin; defaults: probe train. Accuracy over the whole vocabulary on held-out sentences, "
+        "seeds judged one by one",
+        jobs=[
+            Job(key=key_of(task, model, way), measure=partial(_measure, task, model, way, contrasts_of))
+            for way in WAYS
+            for task in TASKS
+            for model in MODELS
+        ],
+        claims=[
+            *_accuracies("chapter"),
+            *_mechanism("chapter"),
+            *MAP,
+            *_accuracies("defaults"),
+            *_mechanism("defaults"),
+        ],
+        seeds=16,
+        figures=_figures,
+        notes=_notes,
+    )
