@@ -186,4 +186,4 @@ def _place(role: str, position: int) -> str:
 def _wrapped(text: str, width: int = 78) -> list[str]:
     import textwrap
 
-    return textwrap.wrap(text, width)
+    return textwrap.wrap(text, width, break_on_hyphens=False)
