@@ -97,3 +97,11 @@ def test_coarser_points_give_wider_dates_and_too_few_none() -> None:
     assert coarse.high - coarse.low == pytest.approx(3 * (fine.high - fine.low))
     with pytest.raises(ProbeError, match=f"{FEWEST} are needed"):
         candidate_steps(range(FEWEST - 1))
+
+
+def test_hundreds_of_points_are_no_burden() -> None:
+    """A run with a checkpoint at every step or so."""
+    steps = candidate_steps(range(400), simulated=50)
+    assert len(steps.midpoints) < 1000
+    change = one([0.0] * 150 + [1.0] * 250, steps)
+    assert (change.low, change.high) == pytest.approx((149, 150), abs=0.51)

@@ -33,7 +33,7 @@ SECOND = 5.0
 """How much more noise gains by a second step than by the first, because the first moves with it: simulated, 4 to 6 at
 20, 33 and 60 points."""
 PER_GAP = 5
-"""Candidate midpoints between two points."""
+"""Candidate midpoints between two points; fewer where there are hundreds of points."""
 TEN_TO_NINETY = 2 * float(np.log(9.0))
 """A logistic step takes so many of its scale units from 10 % to 90 %."""
 
@@ -103,7 +103,8 @@ def candidate_steps(at: Sequence[float], seed: int = 0, simulated: int = 2000) -
         raise ProbeError(f"{len(points)} points are too few to date a change; {FEWEST} are needed")
     # two points on either side: a level that one point shows is no level
     first, last, gap = points[1], points[-2], float(np.diff(points).min())
-    midpoints = np.linspace(first, last, round((last - first) / gap) * PER_GAP + 1)
+    gaps = round((last - first) / gap)
+    midpoints = np.linspace(first, last, gaps * max(2, min(PER_GAP, 1000 // gaps)) + 1)
     slowest = (points[-1] - points[0]) / 2 / TEN_TO_NINETY  # a slower change is a trend
     scales = np.append(gap / 200, np.geomspace(gap / 8, slowest, 15))  # the first is a jump, as far as points can tell
     raised = 1 / (1 + np.exp(-np.clip((points - midpoints[:, None, None]) / scales[:, None], -60, 60)))
