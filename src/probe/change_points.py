@@ -137,7 +137,11 @@ def find_changes(curve: Sequence[float], steps: Steps) -> list[Change]:
         gain = fit.n * np.log(before / fit.least)
         beats_line = fit.n * np.log(beside_line / fit.least) > (3 * len(chosen) - 1) * np.log(fit.n)  # BIC
         if gain > steps.noise_gain + SECOND * (len(chosen) - 1) and beats_line:
-            return _described(values, steps, sorted(chosen))
+            changes = _described(values, steps, sorted(chosen))
+            # two steps that undo each other have a level between them that no point comes near
+            reach, middle = 0.6 * np.ptp(values), (values.min() + values.max()) / 2
+            if all(abs(level - middle) <= reach for each in changes for level in (each.before, each.after)):
+                return changes
     return []
 
 
