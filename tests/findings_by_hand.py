@@ -60,6 +60,15 @@ def found(layers: int = 2, heads: int = 2, roles: tuple[str, ...] = ROLES) -> Fi
     ]
     steps = range(0, 500, 50)
     made = {
+        "accuracy": result(
+            "accuracy",
+            [
+                {"split": side, "condition": c, "metric": m, "n": 120, "groups": 9, **estimate(side, c, m)}
+                for side, c, m in itertools.product(
+                    ("validation", "held_out"), ("trained", "untrained"), ("referent accuracy", "pair accuracy")
+                )
+            ],
+        ),
         "heads": result(
             "heads",
             [
@@ -151,21 +160,14 @@ def found(layers: int = 2, heads: int = 2, roles: tuple[str, ...] = ROLES) -> Fi
             f"sweeps-{contrast}": result(
                 "sweeps",
                 [
-                    {
-                        "kind": k,
-                        **cell,
-                        "position": p["position"],
-                        "role": p["role"],
-                        "metric": m,
-                        **estimate(k, cell, p),
-                    }
-                    for k, cell, p, m in itertools.product(("z", "v"), cells, places, ("noising", "denoising"))
+                    {"kind": "resid_pre", "layer": i, "head": None, **p, "metric": m, **estimate("resid_pre", i, p)}
+                    for i, p, m in itertools.product(range(layers), places, ("noising", "denoising"))
                 ]
                 + [
-                    {"kind": "z", **cell, "position": None, "role": None, "metric": "noising over heads"}
-                    | estimate(cell)
-                    for cell in cells
+                    {"kind": k, **cell, "position": None, "role": None, "metric": "noising"} | estimate(k, cell)
+                    for k, cell in itertools.product(("q", "z"), cells)
                 ],
+                contrast=contrast.replace("-", " "),
             ),
             f"attribution-{contrast}": result(
                 "attribution",
@@ -188,24 +190,34 @@ def found(layers: int = 2, heads: int = 2, roles: tuple[str, ...] = ROLES) -> Fi
                     )
                 ],
             ),
+            f"subsets-{contrast}": result(
+                "subsets",
+                [
+                    {"metric": m, "subset": s, "edges": 1, "value": value(m, s), "low": None, "high": None}
+                    for m, s in itertools.product(("completeness", "minimality"), ("into logits", "L0H0 → MLP0"))
+                ],
+            ),
             f"sizes-{contrast}": result(
                 "sizes",
                 [
                     {"edges": n, "circuit": c, "value": min(1.0, n / 30), "low": 0.0, "high": 1.0}
-                    for n, c in itertools.product((1, 2, 5, 10, 20, 50), ("found", "random"))
+                    for n, c in itertools.product((0, 1, 2, 5, 10, 20, 50), ("found", "random"))
                 ],
+                **{"area, found, linear": 0.75},
             ),
         }
-    rates = {"referent_accuracy": 0.9, "pair_accuracy": 0.95, "distractor_rate": 0.05, "ties": 0, "n": 120}
-    nothing = dict.fromkeys(rates, 0.0) | {"n": 120}
     return Findings(
         run="a-run",
         digest="0123456789abcdef" * 4,
         about="a task · a model",
         spec={"answer": {"by": "adjective", "crosser": "x", "crossed": "y"}},
         metrics=[
-            {"step": s, "loss": 3.0 - s / 200, "held_out": {k: s / 500 * v for k, v in rates.items()}} for s in steps
+            {
+                "step": step,
+                "loss": 3.0 - step / 200,
+                "held_out": {"referent_accuracy": step / 500, "pair_accuracy": 0.5, "distractor_rate": 0.1},
+            }
+            for step in steps
         ],
-        scores={"held_out": rates, "validation": rates, "untrained": {"held_out": nothing, "validation": nothing}},
         results=made,
     )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from probe.figures.view import attention_view as attention_view
     from probe.lab import ask as ask
     from probe.lab import attention_of as attention_of
+    from probe.lab import figure as figure
     from probe.lab import make_plan as make_plan
     from probe.lab import open_model as open_model
     from probe.lab import plan_run as plan_run
@@ -57,7 +58,7 @@ _HOME = {
     "probe.analyses.prediction": ["prediction"],
     "probe.figures.attention_svg": ["attention_svg"],
     "probe.figures.view": ["attention_view"],
-    "probe.lab": ["ask", "attention_of", "make_plan", "open_model", "plan_run", "run_dataset", "train_here"]
+    "probe.lab": ["ask", "attention_of", "figure", "make_plan", "open_model", "plan_run", "run_dataset", "train_here"]
     + ["train_side_by_side"],
     "probe.models.config": ["ModelConfig", "make_config"],
     "probe.models.hooked": ["HookedTransformer"],

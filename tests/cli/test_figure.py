@@ -16,9 +16,9 @@ def test_without_a_name_it_lists_what_the_run_can_draw(probe, runs):
     assert said.code == 0
     lines = {line.split()[0]: line for line in said.out.splitlines()[1:]}
     assert {"attention", "scores", "trace", "probes"} <= set(lines)
-    assert "needs" not in lines["scores"] and "needs: probe probes" in lines["probes"]
+    assert "missing yet" not in lines["training"] and "missing yet: probe probes" in lines["probes"]
     listed = probe("figure", "--list", "--runs", runs, "--json").json
-    assert {row["name"]: row["needs"] for row in listed["figures"]}["scores"] is None
+    assert {row["name"]: row["computed_by"] for row in listed["figures"]}["training"] is None
 
 
 def test_a_figure_is_a_file_that_stands_alone(probe, runs, run):
@@ -58,12 +58,12 @@ def test_attention_is_drawn_for_the_sentence_that_is_asked_for(probe, runs):
 def test_heads_are_computed_where_they_are_missing_and_a_part_can_be_had_alone(probe, runs, run, tmp_path):
     shutil.copytree(run.path, tmp_path / "r" / run.name)
     said = probe("figure", "composition", run.name, "--runs", tmp_path / "r", "--part", "k-comp", "--out", "a.svg")
-    assert said.code == 0 and "computing composition" in said.err
+    assert said.code == 0 and "computing heads" in said.err
     svg = Path("a.svg").read_text(encoding="utf-8")
     assert "K-composition" in svg and "Q-composition" not in svg
 
 
-def test_a_result_of_other_weights_is_not_shown(probe, runs, run, tmp_path):
+def test_a_result_of_other_weights_is_computed_again(probe, runs, run, tmp_path):
     """A table that was computed before the weights changed says nothing of this model."""
     from dataclasses import replace
 
@@ -72,15 +72,24 @@ def test_a_result_of_other_weights_is_not_shown(probe, runs, run, tmp_path):
     shutil.copytree(run.path, tmp_path / "r" / run.name)
     copy = store.open_run(tmp_path / "r", run.name)
     scores, _ = lab.heads_of(copy)
-    other = replace(scores, provenance=replace(scores.provenance, model_digest="another"))
-    store.save_result(copy, "probes", other)
-    assert probe("figure", "probes", copy.name, "--runs", tmp_path / "r").code == 3
+    table = scores.table.assign(value=0.77)
+    other = replace(scores, table=table, provenance=replace(scores.provenance, model_digest="another"))
+    store.save_result(copy, "heads", other)
+    said = probe("figure", "heads", copy.name, "--runs", tmp_path / "r", "--out", "a.svg")
+    assert said.code == 0 and "computing heads" in said.err
+    assert ">0.77<" not in Path("a.svg").read_text(encoding="utf-8")
+
+
+def test_a_run_that_is_not_finished_says_which_command_computes_it(probe, runs, run, tmp_path):
+    shutil.copytree(run.path, tmp_path / "r" / run.name, ignore=shutil.ignore_patterns("model.safetensors", "results"))
+    said = probe("figure", "probes", run.name, "--runs", tmp_path / "r")
+    assert said.code == 3 and f"compute it with: probe probes {run.name}" in said.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("figure", "probes"), 3, "compute it with: probe probes"),
+        (("figure", "formation"), 2, "checkpoints"),
         (("figure", "haeds"), 2, "'heads'"),
         (("figure", "scores", "--format", "gif"), 2, "pdf"),
         (("figure", "scores", "--style", "drak"), 2, "'dark'"),

@@ -38,6 +38,7 @@ def test_every_figure_can_be_drawn_and_says_where_it_comes_from(name):
     assert len(svg) < 120_000
     assert draw(figure).width < 1100
     assert figure_svg(figure_of(name, found())) == svg, "the same results are the same file"
+    assert figure._repr_svg_().startswith("<svg"), "a notebook shows it"
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -59,8 +60,8 @@ def test_a_missing_result_names_the_command():
         figure_of("probes", findings)
     with pytest.raises(NotThere, match="evaluations"):
         figure_of("training", replace(findings, metrics=()))
-    with pytest.raises(NotThere, match="scores"):
-        figure_of("scores", replace(findings, scores=None))
+    with pytest.raises(NotThere, match="accuracy"):
+        figure_of("scores", findings)
 
 
 def test_an_unknown_figure_names_the_nearest():
@@ -82,11 +83,11 @@ def test_what_a_figure_needs_and_takes_is_found_by_name():
 
 
 def test_heads_stand_beside_floor_and_best_control():
-    heatmap = part("heads", "Head scores")
+    heatmap = part("heads", "previous token, induction")
     expected = value({"layer": 1, "head": 0}, "induction")
     assert cell(heatmap, "L1H0", "induction") == expected
     assert cell(heatmap, "floor", "induction") == 0.2
-    assert cell(heatmap, "best control", "induction") == 0.25
+    assert cell(heatmap, "control, at most", "induction") == 0.25
 
 
 def test_scores_of_another_maximum_have_a_map_of_their_own():
@@ -100,6 +101,23 @@ def test_scores_of_another_maximum_have_a_map_of_their_own():
     assert isinstance(first, HeatMap) and isinstance(second, HeatMap)
     assert (first.high, second.high) == (2.7, 1.0)
     assert second.rows[0] == "L0H0 induction"
+
+
+def test_scores_stand_beside_the_untrained_model_with_their_intervals():
+    first, _ = figure_of("scores", found()).parts
+    assert isinstance(first, Bars)
+    assert first.title == "held-out, n = 120"
+    bar = first.bars[0]
+    assert (bar.label, bar.beside[0][0], bar.maximum) == ("referent accuracy", "untrained", 1.0)
+    assert (bar.value, bar.low, bar.high) == tuple(estimate("held_out", "trained", "referent accuracy").values())
+    assert [bar.floor for bar in first.bars] == [None, 0.5]
+
+
+def test_sweeps_stand_by_position_and_by_head():
+    placed = part("sweeps", "adjective: noising")
+    assert cell(placed, "resid_pre L1", "y 3") == estimate("resid_pre", 1, {"position": 3, "role": "y"})["value"]
+    headed = part("sweeps", "adjective: noising, by head")
+    assert cell(headed, "z L1", "H0") == estimate("z", {"layer": 1, "head": 0})["value"]
 
 
 def test_nodes_of_both_directions_stand_at_their_positions():
@@ -121,8 +139,10 @@ def test_evidence_puts_the_controls_in_grey():
     assert isinstance(bars, Bars)
     first = bars.bars[0]
     assert (first.group, first.label) == ("nodes, all", "zero")
-    assert [name for name, _ in first.beside] == ["random", "untrained"]
+    assert [name for name, *_ in first.beside] == ["random", "untrained"]
     assert first.value == value("found", "node", "zero", "all")
+    expected = estimate("random", "node", "zero", "all")
+    assert first.beside[0][1:] == tuple(expected.values()), "a control has its interval too"
     groups = [bar.group for bar in bars.bars]
     assert groups == sorted(groups, key=groups.index), "bars of a group stand together"
 
@@ -133,7 +153,11 @@ def test_sizes_are_drawn_on_both_axes_with_random_circuits_as_controls():
     one = parts[0]
     assert isinstance(one, Lines)
     assert [(series.name, series.control) for series in one.series] == [("found", False), ("random", True)]
-    assert one.series[0].points[0] == (1.0, pytest.approx(1 / 30))
+    assert one.series[0].points[0] == (0.0, 0.0)
+    other = parts[1]
+    assert isinstance(other, Lines)
+    assert other.series[0].points[0] == (1.0, pytest.approx(1 / 30)), "nought has no place on a logarithmic axis"
+    assert "area: found 0.75" in one.title and "area" not in other.title
 
 
 def test_a_formation_is_dated_only_where_a_change_was_found():

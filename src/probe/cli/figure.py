@@ -76,9 +76,9 @@ def _list(run: Any, json: bool) -> None:
     ready = lab.drawable(run)
     about = {ATTENTION: "where every head looks, for --sentence"} | {name: kind.about for name, kind in FIGURES.items()}
     if json:
-        rows = [{"name": name, "shows": about[name], "needs": command} for name, command in ready.items()]
+        rows = [{"name": name, "shows": about[name], "computed_by": command} for name, command in ready.items()]
         print_json({"run": run.name, "figures": rows})
         return
     print(f"figures of {run.name}")
     for name, command in ready.items():
-        print(f"  {name.ljust(14)} {about[name]}{f'   needs: {command}' if command else ''}")
+        print(f"  {name.ljust(14)} {about[name]}{f'   missing yet: {command}' if command else ''}")

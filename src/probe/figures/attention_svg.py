@@ -32,7 +32,9 @@ def draw_attention(view: AttentionView) -> Drawing:
     layout = lay_out(view)
     title = f"Attention: {layout.title}"
     longest = int(layout.width * CELL / SIZE / 0.62)
-    marks: list[Mark] = [Label(x=0, y=13, text=short(title, int(longest * 0.8)), size=12, bold=True, prose=True)]
+    marks: list[Mark] = [
+        Label(x=0, y=13, text=short(title, min(110, int(longest * 0.7))), size=12, bold=True, prose=True)
+    ]
     marks += [_label(c.x - 0.8, c.y, short(c.text, longest)) for c in layout.captions]
     for one in layout.maps:
         marks += _map(one, layout.changed)

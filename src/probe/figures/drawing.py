@@ -209,15 +209,14 @@ def paragraph(
 
 
 def number(value: Number, signed: bool = False) -> str:
-    """A value as people read it: two decimals up to 100, with its sign where signs matter.
+    """A value as people read it: three digits and no more, with its sign where signs matter.
 
-    >>> number(0.123), number(-0.001, signed=True), number(1234.5)
-    ('0.12', '0.00', '1,234')
+    >>> number(0.123), number(-0.001, signed=True), number(22.13), number(1234.5)
+    ('0.12', '0.00', '22.1', '1,234')
     """
-    if abs(value) >= 100:
-        return f"{value:+,.0f}" if signed else f"{value:,.0f}"
-    text = f"{value:+.2f}" if signed else f"{value:.2f}"
-    return "0.00" if float(text) == 0 else text
+    digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
+    text = f"{value:+,.{digits}f}" if signed else f"{value:,.{digits}f}"
+    return "0.00" if text in ("-0.00", "+0.00") else text
 
 
 def written(value: Number, strength: Number, signed: bool) -> tuple[Ink, str]:

@@ -12,7 +12,8 @@ from probe.errors import ProbeError
 from probe.figures.view import AttentionView, attention_view
 from probe.files import digest, read_json, to_json, write_atomic
 from probe.lab.data import run_dataset
-from probe.lab.heads import answer_rows_of, formation_of, heads_of, roles_of
+from probe.lab.formation import formation_of
+from probe.lab.heads import answer_rows_of, heads_of, roles_of
 from probe.lab.looking import Question, ask, attention_of
 from probe.lab.models import open_model, provenance
 from probe.lab.probing import interchange_of, probes_of

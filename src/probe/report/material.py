@@ -63,7 +63,6 @@ def findings_of(material: Material, results: Mapping[str, AnalysisResult]) -> Fi
         about=f"{material.dataset.name} · {manifest['variant']}",
         spec=manifest["spec"],
         metrics=material.metrics,
-        scores=material.summary,
         results=results,
     )
 
