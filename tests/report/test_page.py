@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pictures import HOSTILE
+from probe.report.comparison import comparison_of
 from probe.report.document import Figure, Table
 from probe.report.markdown import code, markdown
 from probe.report.page import page
@@ -139,3 +140,16 @@ def test_numbers_leave_out_what_reads_zero_and_say_how_much(report) -> None:
     kept = [row for row in nodes["rows"] if row[4] == 0.8]
     assert len(kept) == 2, "noising and denoising of L0H1"
     assert nodes["left_out"] + len(nodes["rows"]) == 2 * 10 * 15
+
+
+def test_runs_side_by_side_differ_or_agree_in_words(tmp_path: Path) -> None:
+    one, other = material(tmp_path / "a"), material(tmp_path / "b")
+    ways = other.results["trace-ways-adjective"]
+    changed = replace(ways, details={**ways.details, "strategy": "one hop: heads of layer 0 read the words"})
+    different = replace(other, results={**other.results, "trace-ways-adjective": changed})
+    alike, apart = report_text(comparison_of([one, other])), report_text(comparison_of([one, different]))
+    assert "in the same way in all 2 runs" in alike
+    assert "2 different ways in 2 runs; no two do the same" in apart
+    assert "They differ in none of task, variant and seed" in alike
+    assert "90.0 % right on average" in alike and "0 of 2 solved it" in alike
+    assert len(page(comparison_of([one, different]))) > 10_000
