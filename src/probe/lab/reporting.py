@@ -68,7 +68,7 @@ ANALYSES = (
     Analysis(results=("sweeps-",), compute=sweeps_of),
     Analysis(results=("attribution-",), compute=attribution_of),
     Analysis(results=("lens",), compute=lens_of),
-    Analysis(results=("evidence-", "sizes-", "subsets-"), compute=evidence_of),
+    Analysis(results=("evidence-", "sizes-", "subsets-"), compute=lambda run, pairs: evidence_of(run)),
     Analysis(results=("probes",), compute=lambda run, pairs: probes_of(run)),
     Analysis(results=("interchange",), compute=lambda run, pairs: interchange_of(run)),
 )
