@@ -20,6 +20,8 @@ LONGEST = 64
 """Tables of which more rows say something are no statements of a report but what its pictures are drawn from."""
 
 
+CHECKPOINTS = 17
+"""So many are shown of those that a run has kept; each weighs some kilobytes."""
 NOTHING = 0.005
 """Numbers below this read 0.00."""
 
@@ -67,11 +69,22 @@ def findings_of(material: Material, results: Mapping[str, AnalysisResult]) -> Fi
     )
 
 
+def thinned(steps: Sequence[int]) -> list[int]:
+    """Up to `CHECKPOINTS` of the steps, evenly spaced, the first and the last among them.
+
+    >>> thinned(range(100))[:2], thinned(range(100))[-1], len(thinned(range(100)))
+    ([0, 6], 99, 17)
+    """
+    if len(steps) <= CHECKPOINTS:
+        return list(steps)
+    return [steps[round(i * (len(steps) - 1) / (CHECKPOINTS - 1))] for i in range(CHECKPOINTS)]
+
+
 def weights_along(along: AnalysisResult) -> dict[int, list[Float[np.ndarray, "layer head query key"]]]:
-    """Step -> attention of each sentence."""
+    """Step -> attention of each sentence, at up to `CHECKPOINTS` of the steps."""
     table, details = along.table, along.details
     found: dict[int, list[np.ndarray]] = {}
-    for step in sorted(table["step"].unique().tolist()):
+    for step in thinned(sorted(table["step"].unique().tolist())):
         of_step = table[table["step"] == step]
         found[step] = []
         for number, tokens in enumerate(details["sentences"]):

@@ -10,7 +10,12 @@ from probe.report.document import Figure, Number, Panel, Part, Section, Table
 from probe.report.material import Material, weights_along
 from probe.report.sentences import as_the_chapter, changes_said, learned_at
 
-FORMATION = ("previous token", "induction", "in-context score", "copying")
+FORMATION = {
+    "previous token": "best previous token",
+    "induction": "best induction",
+    "in-context score": "in-context score, nats",
+}
+"""Scores of the formation that the strip shows, and their names there."""
 
 
 def formed(material: Material) -> Section | None:
@@ -67,7 +72,7 @@ def _formation(material: Material) -> list[Series]:
             steps = best.setdefault(row["metric"], {})
             steps[row["step"]] = max(steps.get(row["step"], float("-inf")), row["value"])
     return [
-        Series(name=f"best {metric}", points=tuple((float(s), v) for s, v in sorted(steps.items())))
+        Series(name=FORMATION[metric], points=tuple((float(s), v) for s, v in sorted(steps.items())))
         for metric, steps in best.items()
     ]
 
