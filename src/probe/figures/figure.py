@@ -23,7 +23,7 @@ from probe.figures.view import AttentionView
 
 Part = HeatMap | Lines | Bars | Circuit | AttentionView
 
-WIDEST = 1000.0
+WIDEST = 1250.0
 """Parts stand side by side as far as they fit into so many px."""
 
 
