@@ -82,7 +82,8 @@ def intervened(
     if isinstance(model, Transformer):
         logits = model(tokens, tap)
     else:
-        hooks = [(name, lambda tensor, hook: tap(hook.name, tensor)) for name in sorted({*names, *edits})]
+        # by the name that was asked for: a bridge fires aliases under names of its own
+        hooks = [(name, lambda tensor, hook, name=name: tap(name, tensor)) for name in sorted({*names, *edits})]
         try:
             logits = model.run_with_hooks(tokens, fwd_hooks=hooks)
         except AttributeError as error:  # how TransformerLens says that there is no such hook point

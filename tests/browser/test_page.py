@@ -211,7 +211,7 @@ def test_it_reads_without_a_script(browser: Browser, written: Path) -> None:
     try:
         browser.open(written)
         assert browser.run("return document.documentElement.dataset.ready ?? null") is None
-        text = browser.run("return document.body.innerText")
+        text = browser.run("return document.body.innerText").replace("\u00a0", " ")
         for words in ("What was asked", "It names the right word in 90.0 % of 120", "two hops", "+0.70 [+0.65, +0.75]"):
             assert words in text
         visible = (

@@ -20,7 +20,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     from probe.lab import probing
 
     swaps, targets = probing.swaps_of, probing.targets_of
-    monkeypatch.setattr(probing, "swaps_of", lambda dataset, examples: swaps(dataset, examples, 12))
+    monkeypatch.setattr(probing, "swaps_of", lambda dataset, examples, *_: swaps(dataset, examples, 12))
+    monkeypatch.setattr("probe.analyses.interchange.EPOCHS", 1)
+    monkeypatch.setattr("probe.analyses.interchange.PILOT", 1)
 
     def late(dataset):
         sentences, found = targets(replace(dataset, train=dataset.train[::3]))
@@ -29,7 +31,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probing, "targets_of", late)
 
 
-def test_text_and_json_say_the_same_and_both_results_are_kept(
+def test_text_and_json_say_the_same_and_the_results_are_kept(
     run: Run, runs: Path, quick: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert probe(["probes", "--runs", str(runs), "--quiet"]) == 0
@@ -39,9 +41,9 @@ def test_text_and_json_say_the_same_and_both_results_are_kept(
     assert text.count("present, not used at") == 4
     assert "interchange: one place is taken from another sentence" in text
     assert max(map(len, text.splitlines())) <= 120
-    assert probe(["probes", "--runs", str(runs), "--json"]) == 0
+    assert probe(["probes", "--subspaces", "--runs", str(runs), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    for name in ("probes", "interchange"):
+    for name in ("probes", "interchange", "subspaces"):
         kept = store.load_result(run, name)
         assert kept is not None
         assert len(kept.table) == len(said[name]["table"])

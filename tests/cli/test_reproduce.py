@@ -77,6 +77,7 @@ def test_nothing_run_is_judged_as_not_run(probe) -> None:
         (["ladder"], 3, "--corpus FILE, or fetch it with --download"),
         (["ladder", "--corpus", "nothing.txt"], 3, "--corpus nothing.txt: no such file"),
         (["sizes", "--config", "nothing.json"], 2, "--config nothing.json: no such file"),
+        (["cost", "--config", "any.json"], 2, "only sizes reads one"),
         (["identities", "--seeds", "0"], 2, "--seeds 0"),
         (["identities", "--processes", "0"], 2, "--processes 0"),
     ],

@@ -12,7 +12,7 @@ from probe.lab.reproducing import reproduction_of
 from probe.lab.tracing import contrasts_of
 from probe.models.config import make_config
 from probe.models.transformer import parameter_count
-from probe.reproductions import MINUTES, cost, ladder, norms, scaling, winograd
+from probe.reproductions import MINUTES, answering, cost, ladder, norms, scaling, winograd
 from probe.reproductions.claims import Settings
 from probe.reproductions.cost import exponent, matrix_bytes
 from probe.reproductions.language import started
@@ -69,11 +69,12 @@ def test_rows_of_the_ladder_grow() -> None:
 def test_gradient_norms_are_those_of_the_blocks() -> None:
     model = started(make_config("3-block", d_vocab=9, n_ctx=8, d_model=8, n_heads=2), Generator().manual_seed(0))
     tokens = torch.randint(9, (4, 9), generator=Generator().manual_seed(1))
-    blocks, streams = norms.gradient_norms(model, tokens)
-    assert len(blocks) == len(streams) == 3
+    found = norms.gradient_norms(model, tokens)
     squares = [float(p.grad.pow(2).sum()) for p in model.blocks[1].parameters() if p.grad is not None]
-    assert blocks[1] == pytest.approx(math.sqrt(sum(squares)), rel=1e-5)
-    assert min(streams) > 0
+    assert found["blocks"][1] == pytest.approx(math.sqrt(sum(squares)), rel=1e-5)
+    assert all(0 < part < whole for part, whole in zip(found["W_QKV"], found["blocks"], strict=True))
+    assert len(found["streams"]) == 3
+    assert min(found["streams"]) > 0
 
 
 def test_scores_of_a_model_that_looks_everywhere_alike() -> None:
@@ -88,16 +89,16 @@ def test_scores_of_a_model_that_looks_everywhere_alike() -> None:
 
 @pytest.mark.parametrize("task", winograd.TASKS)
 def test_the_eight_sentences_about_the_animal_and_the_street(task: str) -> None:
-    prompts = winograd.prompts_of(winograd.dataset_of(task))
+    prompts = answering.prompts_of(answering.dataset_of(task))
     assert set(prompts) == {*winograd.CROSSER, *winograd.CROSSED}
     for adjective, prompt in prompts.items():
         assert len(prompt) == 15
         assert prompt[winograd.ADJECTIVE] == adjective
-        assert (prompt[1], prompt[winograd.Y]) == (winograd.FIRST, winograd.SECOND)
+        assert (prompt[1], prompt[winograd.Y]) == (answering.FIRST, answering.SECOND)
 
 
 def test_every_sentence_stands_once_in_an_epoch() -> None:
-    draw = winograd._epochs(torch.arange(10)[:, None], batch=4, seed=0)
+    draw = answering.epochs(torch.arange(10)[:, None], batch=4, seed=0)
     drawn = torch.cat([draw(step) for step in range(1, 6)]).flatten().tolist()
     assert sorted(drawn[:10]) == sorted(drawn[10:]) == list(range(10))
 
@@ -111,9 +112,9 @@ def test_what_cannot_be_traced_is_not_counted_as_a_mechanism() -> None:
         value({key: {"strategy": "not traced: the model answers 0 of 60 pairs"}})
 
 
-@pytest.mark.parametrize("way", winograd.WAYS)
+@pytest.mark.parametrize("way", answering.WAYS)
 def test_a_winograd_row_keeps_what_happens_along_training(way: str) -> None:
-    found = winograd._measure("hard", "two-block", way, contrasts_of, Settings(quick=True), 0, lambda said: None)
+    found = answering.measure("hard", "two-block", way, contrasts_of, Settings(quick=True), 0, lambda said: None)
     assert found["along"][-1][0] == 20
     assert found["last"] == found["along"][-1][1]
     assert all(sum(row) == pytest.approx(1, abs=1e-2) for rows in found["rows"].values() for row in rows)

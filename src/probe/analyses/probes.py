@@ -90,16 +90,13 @@ def probes(
     seen = {condition: _activations(model, sentences.tokens) for condition, model in models.items()}
     for target in targets:
         order = torch.randperm(sentences.n_train, generator=generator)
-        found: list[tuple[list[Site], Probes]] = []
         for condition, activations in seen.items():
-            for sites, features in _features(activations, target.since, sentences):
+            for sites, features in _features(activations, target.since):
                 fit, measured = _measured(sites, features, sentences, target, condition, order)
                 rows += measured
                 if condition == "trained" and sites[0].head is None:
-                    found.append((sites, fit))
-        for sites, fit in found:
-            bases = dict(zip(sites, fit.directions(), strict=True))
-            rows += _along(models["trained"], target.swap, bases, generator)
+                    bases = dict(zip(sites, fit.directions(), strict=True))
+                    rows += _along(models["trained"], target.swap, bases, generator)
     return AnalysisResult(
         name="probes",
         table=pd.DataFrame(rows).astype({"head": "Int64"}),
@@ -124,7 +121,7 @@ def _activations(model: Transformer, tokens: Tensor) -> list[tuple[Site, Tensor]
     return [(site, seen[site.name]) for site in sites]
 
 
-def _features(activations: Sequence[tuple[Site, Tensor]], since: int, sentences: Sentences) -> Features:
+def _features(activations: Sequence[tuple[Site, Tensor]], since: int) -> Features:
     """Sites with a position and head, and their features; those of one width together."""
     together: Features = []
     for headed in (False, True):
@@ -132,7 +129,7 @@ def _features(activations: Sequence[tuple[Site, Tensor]], since: int, sentences:
         for site, activation in activations:
             if (site.kind == "z") != headed:
                 continue
-            by_head = activation.unsqueeze(2) if not headed else activation
+            by_head = activation if headed else activation.unsqueeze(2)
             for position in range(since, by_head.shape[1]):
                 for head in range(by_head.shape[2]):
                     chosen = head if headed else None

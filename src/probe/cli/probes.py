@@ -15,7 +15,7 @@ def probes(
         str | None, typer.Argument(help="A run; the latest one where none is named.", metavar="[RUN]")
     ] = None,
     subspaces: Annotated[
-        bool, typer.Option("--subspaces", help="Also learn subspaces that carry one variable (a minute more).")
+        bool, typer.Option("--subspaces", help="Also learn subspaces that carry one variable (half a minute more).")
     ] = False,
     runs: RunsDir = Path("runs"),
     json: AsJson = False,

@@ -6,7 +6,8 @@ imported inside the functions that need it.
 
 from probe.lab.data import open_dataset, run_dataset
 from probe.lab.figures import drawable, figure
-from probe.lab.heads import answer_rows_of, formation_of, heads_of, roles_of, run_of_task
+from probe.lab.formation import formation_of
+from probe.lab.heads import answer_rows_of, heads_of, roles_of, run_of_task
 from probe.lab.looking import Question, ask, attention_of
 from probe.lab.models import open_model, provenance, untrained_model
 from probe.lab.probing import interchange_of, probes_of, subspaces_of

@@ -37,7 +37,7 @@ def interchange_of(run: Run) -> AnalysisResult:
 def subspaces_of(run: Run) -> AnalysisResult:
     """Learned subspaces for the declared variables, beside arbitrary labels and an untrained model; kept with the run.
 
-    About a minute; imports transformer_lens.
+    Half a minute; imports transformer_lens.
     """
     from probe.analyses.interchange import subspaces
 

@@ -12,9 +12,11 @@ from probe.errors import ProbeError
 from probe.figures.view import AttentionView, attention_view
 from probe.files import digest, read_json, to_json, write_atomic
 from probe.lab.data import run_dataset
-from probe.lab.heads import answer_rows_of, formation_of, heads_of, roles_of
+from probe.lab.formation import formation_of
+from probe.lab.heads import answer_rows_of, heads_of, roles_of
 from probe.lab.looking import Question, ask, attention_of
 from probe.lab.models import open_model, provenance
+from probe.lab.probing import interchange_of, probes_of
 from probe.lab.tracing import attribution_of, evidence_of, lens_of, sweeps_of, trace_run
 from probe.lab.training import summary
 from probe.report.document import Report
@@ -67,21 +69,25 @@ ANALYSES = (
     Analysis(results=("attribution-",), compute=attribution_of),
     Analysis(results=("lens",), compute=lens_of),
     Analysis(results=("evidence-", "sizes-", "subsets-"), compute=evidence_of),
+    Analysis(results=("probes",), compute=lambda run, pairs: probes_of(run)),
+    Analysis(results=("interchange",), compute=lambda run, pairs: interchange_of(run)),
 )
 """In the order in which they are computed; each is one line."""
 
 
-def material_of(run: Run, tell: Tell = lambda doing: None) -> Material:
+def material_of(run: Run, tell: Tell = lambda doing: None, only: Sequence[str] | None = None) -> Material:
     """Read a run's folder; compute and keep what is missing, or was computed from other weights.
 
     `tell` hears what is being computed. Where nothing is missing torch is not imported. What cannot be computed for
-    this model or task is noted with its reason, and the report goes without.
+    this model or task is noted with its reason, and the report goes without. `only` names the analyses that are wanted,
+    and does without maps.
     """
     outcome, dataset, source = summary(run), run_dataset(run), provenance(run)
     missing = _known_gaps(run, source)
     for analysis in ANALYSES:
         kept = (name for name in result_names(run) if belongs(name, analysis.results[:1]))
-        if analysis.name in missing or any(_fresh(run, name, source) for name in kept):
+        unwanted = only is not None and analysis.name not in only
+        if unwanted or analysis.name in missing or any(_fresh(run, name, source) for name in kept):
             continue
         tell(f"computing {analysis.name} …")
         try:
@@ -91,7 +97,7 @@ def material_of(run: Run, tell: Tell = lambda doing: None) -> Material:
             _keep_gaps(run, source, missing)
     view, along = None, None
     try:
-        view, along = _looked(run, dataset, source, tell)
+        view, along = _looked(run, dataset, source, tell) if only is None else (None, None)
     except ProbeError as error:
         missing["attention"] = str(error)
     kept = {name: store.load_result(run, name) for name in result_names(run) if not name.startswith("attn-")}
@@ -205,6 +211,10 @@ def attention_along(run: Run, question: Question, tell: Tell = lambda doing: Non
     return result
 
 
+COMPARED = ("accuracy", "trace")
+"""What a comparison needs of each run."""
+
+
 # -- the report ------------------------------------------------------------------------------------------------------
 
 
@@ -216,9 +226,26 @@ def report_on(runs: Sequence[Run], tell: Tell = lambda doing: None) -> tuple[Rep
     if len(runs) == 1:
         material = material_of(runs[0], tell)
         return report_of(material), dict(material.missing)
-    materials = [material_of(run, lambda doing, name=run.name: tell(f"{name}: {doing}")) for run in runs]
+    materials = [material_of(run, lambda doing, name=run.name: tell(f"{name}: {doing}"), COMPARED) for run in runs]
     gone = {f"{each.run.name}, {name}": why for each in materials for name, why in each.missing.items()}
-    return comparison_of(materials), gone
+    return comparison_of(materials, _stability(materials)), gone
+
+
+def _stability(materials: Sequence[Material]) -> AnalysisResult | None:
+    """How much of their circuits the traced runs share that have the first one's shape; None below two."""
+    from probe.analyses.stability import stability
+
+    runs: dict[str, dict[str, Any]] = {}
+    for each in materials:
+        if _shape(each) == _shape(materials[0]):
+            for contrast, edges in each.named("trace-edges-").items():
+                tables = (each.results[f"trace-nodes-{contrast}"].table, edges.table)
+                runs.setdefault(each.run.name, {})[str(edges.details["contrast"])] = tables
+    return stability(runs, provenance(materials[0].run)) if len(runs) > 1 else None
+
+
+def _shape(material: Material) -> tuple[int, int]:
+    return material.run.config["n_layers"], material.run.config["n_heads"]
 
 
 def report_path(runs: Sequence[Run], kind: str) -> Path:

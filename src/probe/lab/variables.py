@@ -123,8 +123,8 @@ def targets_of(dataset: Dataset, seed: int = 0) -> tuple[Sentences, list[Target]
     """The variables of a cloze task as labels of its training and held-out sentences, and their control tasks.
 
     The control of the role deals roles to the deciding words by lot, half of those of either role each; that of the
-    answer is the answer under these roles. Splits: by the nouns, but for the one that is the label, of which half are
-    drawn by lot; and by the deciding word, the same halves as those of the control.
+    answer is the answer under these roles; there is none where either role has one word. Splits: by the nouns, but for
+    the one that is the label, of which half are drawn by lot; and by the deciding word, in the halves of the control.
     """
     import torch
 
@@ -156,7 +156,8 @@ def targets_of(dataset: Dataset, seed: int = 0) -> tuple[Sentences, list[Target]
             control = [pair[role] for pair, role in zip(both, by_lot, strict=True)]
         context = [{*pair} - {word} for pair, word in zip(both, words, strict=True)]
         splits = {"other nouns": ([c <= half for c in context], [not c & half for c in context])}
-        if is_role or is_answer:
+        decided = (is_role or is_answer) and len(set(by_lot)) == 2
+        if decided:
             splits[f"other {cloze.decided_by}s"] = ([not role for role in by_lot], [bool(role) for role in by_lot])
         targets.append(
             Target(
@@ -164,8 +165,12 @@ def targets_of(dataset: Dataset, seed: int = 0) -> tuple[Sentences, list[Target]
                 labels=torch.tensor([index[word] for word in words]),
                 n_labels=len(values),
                 since=max(where[s] for s in (*cloze.candidate_slots, cloze.decided_by)) if is_answer else where[slot],
-                control=torch.tensor([index[word] for word in control]) if is_role or is_answer else None,
-                splits={name: (rows(some), rows(others)) for name, (some, others) in splits.items()},
+                control=torch.tensor([index[word] for word in control]) if decided else None,
+                splits={
+                    name: (rows(some), rows(others))
+                    for name, (some, others) in splits.items()
+                    if any(some) and any(others)
+                },
                 swap=swap,
             )
         )

@@ -16,7 +16,7 @@ MOST = 3
 UNMOVED = 0.05
 """A place is not used where swapping all of it changes fewer answers."""
 SHOWN = 0.1
-"""Interchange below this share is left out of the text; the table holds it."""
+"""Interchange that exceeds its floor by less is left out of the text; the table holds it."""
 
 Row = dict[str, Any]
 Place = tuple[str, int, int]
@@ -77,11 +77,8 @@ def _target(target: str, rows: Sequence[Row], moved: Mapping[Place, float]) -> l
     positions = range(max(roles) + 1)
     lines = [f"{target}   (always the most frequent one: {floor:.0%})"]
     lines.append(f"{'':24}" + "".join(f"{_short(roles.get(position, '')):>6}" for position in positions))
-    for name, block in (
-        ("", accuracy),
-        ("untrained ", by_metric["accuracy", "untrained"]),
-        ("selectivity ", selectivity),
-    ):
+    blocks = {"": accuracy, "untrained ": by_metric["accuracy", "untrained"], "selectivity ": selectivity}
+    for name, block in blocks.items():
         for kind, layer in dict.fromkeys((kind, layer) for kind, layer, _ in block):
             cells = (block.get((kind, layer, position)) for position in positions)
             label = f"  {name}{_stage(kind, layer).replace('layer ', 'L')}"
@@ -118,7 +115,8 @@ def _measured(rows: Mapping[tuple[str, str], Row]) -> list[str]:
         f"(untrained {rows[split, 'untrained']['value']:.0%})"
         for split in splits
     )
-    lines = [f"    {place_name(accuracy)}:", f"      {', '.join(said)}", f"      scored on {', on '.join(shares)}"]
+    lines = [f"    {place_name(accuracy)}:", f"      {', '.join(said)}"]
+    lines += [f"      scored on {', on '.join(shares)}"] if splits else []
     causal = [
         f"{words} {_share(rows[metric, 'trained'])} (random directions {rows[metric, 'control']['value']:.0%})"
         for metric, words in (
@@ -163,7 +161,7 @@ def interchange_text(result: AnalysisResult) -> str:
     lines = ["interchange: one place is taken from another sentence; the answer is what this variable alone demands"]
     for variable in dict.fromkeys(row["variable"] for row in rows):
         of_variable = [row for row in rows if row["variable"] == variable and row["metric"] == "interchange accuracy"]
-        found = [r for r in of_variable if r["condition"] == "trained" and r["value"] >= SHOWN]
+        found = [r for r in of_variable if r["condition"] == "trained" and r["value"] - r["floor"] >= SHOWN]
         control = max((r["value"] for r in of_variable if r["condition"] == "untrained"), default=0.0)
         lines.append(f"  {variable} ({of_variable[0]['n']} pairs; untrained at most {control:.0%}):")
         lines += [f"    {place_name(row):44}{_share(row)}" for row in found]

@@ -324,22 +324,20 @@ def readable(rows: Sequence[Row]) -> str:
 
 
 def interchanged(rows: Sequence[Row]) -> str:
-    """For each variable where swapping it works best, beside the untrained model."""
+    """For each variable the places at which swapping it works, layer by layer, beside the untrained model."""
+    wanted = [r for r in rows if r["metric"] == "interchange accuracy" and r["value"] is not None]
+    if not wanted:
+        return "No variable was swapped."
     said = []
-    for variable in dict.fromkeys(row["variable"] for row in rows):
-        own = [
-            r
-            for r in rows
-            if r["variable"] == variable and r["metric"] == "interchange accuracy" and r["value"] is not None
-        ]
-        ours = [r for r in own if r["condition"] == "trained"]
-        if not ours:
-            continue
-        best = max(ours, key=lambda row: row["value"])
-        blank = [r["value"] for r in own if r["condition"] == "untrained"]
-        beside = f"; untrained at most {percent(max(blank))}" if blank else ""
-        said.append(f"{variable} {_place(best)} ({percent(best['value'])}{beside})")
-    return f"Swapping works best for {'; for '.join(said)}." if said else "No variable was swapped."
+    for variable in dict.fromkeys(row["variable"] for row in wanted):
+        own = [r for r in wanted if r["variable"] == variable]
+        works = [r for r in own if r["condition"] == "trained" and r["value"] >= 0.5 and r["kind"] == "resid_pre"]
+        layers = sorted({r["layer"] for r in works})
+        places = [f"{listed(r['role'] for r in works if r['layer'] == n)} (before layer {n})" for n in layers]
+        said.append(f"{variable} at {', then '.join(places)}" if places else f"{variable} nowhere")
+    blank = [r["value"] for r in wanted if r["condition"] == "untrained"]
+    beside = f" In the untrained model it works in at most {percent(max(blank))} of the pairs." if blank else ""
+    return f"Swapping works in half of the pairs or more: {'; '.join(said)}.{beside}"
 
 
 def _same_place(a: Row, b: Row) -> bool:
@@ -443,3 +441,36 @@ def changes_said(rows: Sequence[Row]) -> str:
     """Dated change points."""
     said = [f"{row['metric']} at step {row['step']:.0f} [{row['low']:.0f}, {row['high']:.0f}]" for row in rows[:4]]
     return f"Change points, fitted: {listed(said)}." if said else ""
+
+
+# -- several runs ------------------------------------------------------------------------------------------------------
+
+
+def ways_said(contrast: str, by_strategy: Mapping[str, int]) -> str:
+    """In how many ways a contrast reaches the answer, over runs."""
+    runs = sum(by_strategy.values())
+    most, count = max(by_strategy.items(), key=lambda item: item[1])
+    if len(by_strategy) == 1:
+        return f"The {contrast} reaches the answer in the same way in all {runs} runs: {most}."
+    start = f"The {contrast} reaches the answer in {len(by_strategy)} different ways in {runs} runs"
+    return f"{start}; no two do the same." if count == 1 else f"{start}; the commonest, in {count} of them: {most}."
+
+
+def shared_edges(overlap: Mapping[str, Row]) -> str:
+    """How much of their circuits runs share, heads paired by what they do or by their number."""
+    ours, blind = overlap["by what they do"], overlap["by number"]
+    alike = "No pairing of heads makes" if ours["value"] <= blind["value"] else "Pairing heads by what they do makes"
+    return (
+        f"{alike} the circuits more alike: {ours['value']:.2f} of the edges of two runs are shared "
+        f"[{ours['low']:.2f}, {ours['high']:.2f}], {blind['value']:.2f} where heads are paired by their numbers."
+    )
+
+
+def common_kinds(rows: Sequence[Row]) -> str:
+    """How many kinds of edges all runs have; rows by the share of runs."""
+    if not rows:
+        return "No run has an edge that carries a tenth of the effect."
+    everywhere = [row["subject"] for row in rows if row["value"] == 1.0]
+    if not everywhere:
+        return f"Of {counted(len(rows), 'kind')} of edges none stands in every run."
+    return f"Of {counted(len(rows), 'kind')} of edges {len(everywhere)} stand in every run: {listed(everywhere[:4])}."

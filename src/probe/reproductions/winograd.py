@@ -1,25 +1,13 @@
-"""A question with a right answer: whom does "too tired" speak of? Five models, easy and hard, two ways of training.
-
-Accuracies are kept along training, because a last step can sit on a spike; and every model that answers is traced, so
-that "composition across layers is the mechanism" is a statement that can come out otherwise.
-"""
+"""A question with a right answer: whom does "too tired" speak of? Five models, easy and hard, two ways of training."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
-import torch
-from jaxtyping import Int
-from torch import Generator, Tensor
-
-from probe.activations import cached
-from probe.analyses.trace import Contrast, trace
-from probe.metrics import Score
-from probe.models.config import make_config
-from probe.models.transformer import Transformer, initialised
+from probe.reproductions.answering import WAYS, Contrasts, dataset_of, measure, prompts_of
 from probe.reproductions.claims import (
     Claim,
     Figure,
@@ -27,18 +15,10 @@ from probe.reproductions.claims import (
     Measured,
     Reproduction,
     Rule,
-    Settings,
-    Tell,
     above,
     below,
     within,
 )
-from probe.reproductions.language import LanguageTraining, fit, started
-from probe.result import Provenance, versions
-from probe.tasks.dataset import Dataset, make_dataset
-from probe.tasks.spec import load_task
-from probe.training.config import training_for
-from probe.training.loop import evaluate, start, train, training_data
 
 TASKS = ("hard", "easy")
 MODELS = {
@@ -48,117 +28,13 @@ MODELS = {
     "attention-only-1": "one layer, no MLP",
     "attention-only-2": "two layers, no MLP",
 }
-WAYS = ("chapter", "defaults")
-"""`chapter`: AdamW at a constant 1e-3, width 128, 3,000 steps of 64. `defaults`: what `probe train` does."""
-EVERY = 50
-"""Steps between two looks at the held-out sentences."""
-PAIRS = 60
-"""Held-out pairs, about, that a trace takes."""
-FIRST, SECOND = "animal", "street"
 SOLVED = 0.995
 ALWAYS = within(1, 1, "so in every seed")
-
-Contrasts = Callable[[Dataset, int], Sequence[Contrast]]
-"""The contrasts of a task; made where sentences and tensors are joined, in `probe.lab.tracing`."""
-
-
-@cache
-def dataset_of(task: str) -> Dataset:
-    """The task's sentences, with the seed that every command takes."""
-    return make_dataset(load_task(f"winograd-{task}"), seed=0)
 
 
 def key_of(task: str, model: str, way: str) -> str:
     """A row's name."""
     return f"{task} {model} {way}"
-
-
-def _measure(
-    task: str, variant: str, way: str, contrasts_of: Contrasts, settings: Settings, seed: int, tell: Tell
-) -> dict[str, Any]:
-    dataset = dataset_of(task)
-    n_ctx = max(len(example.tokens) for example in dataset.examples)
-    sizes: dict[str, Any] = {"d_vocab": len(dataset.vocabulary), "n_ctx": n_ctx}
-    sizes |= {"d_model": 32} if settings.quick else {"d_model": 128} if way == "chapter" else {}
-    config = make_config(variant, **sizes)
-    data = training_data(dataset)
-    along: list[list[float]] = []
-
-    def look(step: int, score: Score) -> None:
-        along.append([step, score.referent_accuracy, score.distractor_rate])
-        tell(f"step {step}  held-out {score.referent_accuracy:.1%}")
-
-    if way == "chapter":
-        steps = 20 if settings.quick else 3000
-        model = started(config, Generator().manual_seed(seed))
-        training = LanguageTraining(steps=steps, batch=64)
-        every = min(EVERY, steps)
-
-        def after(step: int, loss: float) -> None:
-            if step % every == 0:
-                look(step, evaluate(model, data.held_out))
-
-        fit(model, _epochs(data.train, training.batch, seed + 1), training, after)
-    else:
-        quick = {"steps": 20, "evaluate_every": 20} if settings.quick else {"evaluate_every": EVERY}
-        ours = training_for(variant, **{"seed": seed, **quick})
-        state = start(initialised(config, Generator().manual_seed(seed)), ours)
-        for evaluation in train(state, data, ours):
-            look(evaluation.step, evaluation.held_out)
-        model = state.model
-    _, last, wrong = along[-1]
-    best = max(along, key=lambda row: row[1])
-    found = {"along": along, "last": last, "wrong": wrong, "best": best[1], "best step": best[0]}
-    if variant == "uniform":
-        return found
-    if task == "hard":
-        source = Provenance(
-            task_digest=dataset.spec.digest, model_digest="", seed=seed, versions=versions(), threads=1,
-            dtype="float32", git_commit=None,
-        )  # fmt: skip
-        adjective = next(contrast for contrast in contrasts_of(dataset, PAIRS) if contrast.name == "adjective")
-        found["strategy"] = trace(model, adjective, source).strategy
-    return found | {"rows": answer_rows(model, dataset)}
-
-
-def _epochs(train: Int[Tensor, "example pos"], batch: int, seed: int) -> Callable[[int], Tensor]:
-    """Sentences of a step: random orders of all of them, end to end."""
-    generator, order = Generator().manual_seed(seed), torch.empty(0, dtype=torch.int64)
-
-    def draw(step: int) -> Tensor:
-        nonlocal order
-        while len(order) < batch:
-            order = torch.cat([order, torch.randperm(len(train), generator=generator)])
-        now, order = order[:batch], order[batch:]
-        return train[now]
-
-    return draw
-
-
-def answer_rows(model: Transformer, dataset: Dataset) -> dict[str, list[list[float]]]:
-    """Adjective -> block -> attention of the position that has to name the referent, mean over heads.
-
-    Of the sentences about the animal and the street; 15 words can be seen, so that uniform attention is 0.067.
-    """
-    names = [f"blocks.{layer}.attn.hook_pattern" for layer in range(model.config.n_layers)]
-    found = {}
-    for adjective, prompt in prompts_of(dataset).items():
-        _, seen = cached(model, torch.from_numpy(dataset.vocabulary.encode(prompt))[None], names)
-        rows = [seen[name][0, :, -1].mean(0) for name in names]
-        found[adjective] = [[round(float(weight), 4) for weight in row] for row in rows]
-    return found
-
-
-def prompts_of(dataset: Dataset) -> dict[str, tuple[str, ...]]:
-    """Adjective -> the prompt about the animal and the street."""
-    return {
-        example.prompt[example.positions["adjective"]]: example.prompt
-        for example in dataset.examples
-        if example.prompt[1] == FIRST and example.prompt[example.positions["y"]] == SECOND
-    }
-
-
-# -- claims ------------------------------------------------------------------------------------------------------
 
 
 def _of(task: str, model: str, way: str, number: str = "last") -> Callable[[Measured], float]:
@@ -368,7 +244,7 @@ def reproduction(contrasts_of: Contrasts) -> Reproduction:
         "torch's modules begin; defaults: probe train. Accuracy over the whole vocabulary on held-out sentences, "
         "seeds judged one by one",
         jobs=[
-            Job(key=key_of(task, model, way), measure=partial(_measure, task, model, way, contrasts_of))
+            Job(key=key_of(task, model, way), measure=partial(measure, task, model, way, contrasts_of))
             for way in WAYS
             for task in TASKS
             for model in MODELS

@@ -84,6 +84,7 @@ def _tight(source: str) -> str:
 @cache
 def _template() -> Any:
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["joined"] = lambda said: said.replace(" %", "\u00a0%")  # no line begins with a percent sign
     return environment.from_string(_file("page.html"))
 
 

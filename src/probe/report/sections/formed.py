@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from probe.figures.lines import Change, Lines, Series, lines_svg
+from probe.report.attention import map_panel
 from probe.report.document import Figure, Number, Panel, Part, Section, Table
 from probe.report.material import Material, weights_along
-from probe.report.sections.looks import map_panel
 from probe.report.sentences import as_the_chapter, changes_said, learned_at
 
 FORMATION = ("previous token", "induction", "in-context score", "copying")

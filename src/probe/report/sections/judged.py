@@ -12,32 +12,28 @@ from probe.report.sentences import effect, faithful, holes, signed, smallest
 
 
 def judged(material: Material) -> Section | None:
-    """For each contrast whose circuit was judged."""
+    """Drawn for the first contrast whose circuit was judged; of the others, what is said of them."""
     parts: list[Part | None] = []
+    says: list[str] = []
     for contrast, result in material.named("evidence-").items():
         name = str(result.details.get("contrast", contrast))
         size, edges = len(result.details.get("circuit", ())), int(result.details.get("edges", 0))
         rows = [row for row in material.rows(f"evidence-{contrast}") if row["metric"] == "faithfulness"]
-        parts.append(
-            drawn(
-                material,
-                "evidence",
-                f"How faithful the circuit of the {name} is",
-                faithful(size, edges, rows),
-                keep=_asked_everywhere,
-                only=f"evidence-{contrast}",
-            )
-        )
-        sizes = material.rows(f"sizes-{contrast}")
-        if sizes:
-            title = f"How small the circuit of the {name} can be"
-            figure = drawn(material, "sizes", title, smallest(sizes), only=f"sizes-{contrast}")
-            parts.append(figure and replace(figure, panels=figure.panels[-1:]))  # the logarithmic axis shows small ones
-        subsets = material.rows(f"subsets-{contrast}")
+        sizes, subsets = material.rows(f"sizes-{contrast}"), material.rows(f"subsets-{contrast}")
+        if not parts:
+            title = f"How faithful the circuit of the {name} is"
+            said = faithful(size, edges, rows)
+            parts.append(drawn(material, "evidence", title, said, keep=_asked_everywhere, only=f"evidence-{contrast}"))
+            if sizes:
+                title = f"How small the circuit of the {name} can be"
+                figure = drawn(material, "sizes", title, smallest(sizes), only=f"sizes-{contrast}")
+                parts.append(figure and replace(figure, panels=figure.panels[-1:]))  # on the logarithmic axis
+        else:
+            says.append(f"The {name}: {faithful(size, edges, rows)} {smallest(sizes) if sizes else ''}".strip())
         if subsets:
             parts.append(_subsets(contrast, name, subsets))
     made = tuple(part for part in parts if part is not None)
-    return Section(name="judged", title="How good is this circuit", parts=made) if made else None
+    return Section(name="judged", title="How good is this circuit", says=tuple(says), parts=made) if made else None
 
 
 def _asked_everywhere(row: dict[str, Any]) -> bool:

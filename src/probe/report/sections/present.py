@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from probe.report.document import Part, Section
@@ -23,14 +24,18 @@ def present(material: Material) -> Section | None:
     swaps = [row for row in material.rows("interchange") if row.get("dimension") is None]
     if swaps:
         title = "Where swapping a variable gives the answer that it should"
-        parts.append(drawn(material, "interchange", title, interchanged(swaps), keep=_swap_shown))
+        seen = {row["role"] for row in swaps if _swap_shown(row) and row["value"] is not None and row["value"] >= 0.05}
+        keep = lambda row: _swap_shown(row) and row["role"] in seen  # noqa: E731
+        figure = drawn(material, "interchange", title, interchanged(swaps), keep=keep)
+        parts.append(figure and replace(figure, note=f"{figure.note} Places where it never works are left out."))
     made = tuple(part for part in parts if part is not None)
     return Section(name="present", title="What is present, and used", parts=made) if made else None
 
 
 def _probe_shown(row: Row) -> bool:
-    return row["condition"] == "trained" and row["metric"] in ("accuracy", "selectivity")
+    return row["condition"] == "trained" and row["metric"] == "selectivity"
 
 
 def _swap_shown(row: Row) -> bool:
-    return row["metric"] == "interchange accuracy" and row["condition"] == "trained"
+    places = ("resid_pre", "resid_post")
+    return row["metric"] == "interchange accuracy" and row["condition"] == "trained" and row["kind"] in places
