@@ -221,6 +221,19 @@ def test_a_grid_keeps_gaps_and_the_order_of_its_rows():
     assert (heatmap.high, heatmap.diverging) == (3.0, True)
 
 
+def test_positions_stand_as_the_sentence_runs_and_rows_as_they_come():
+    """The last layer has the last position alone; it stays among the layers, and the position at the end."""
+    rows = [
+        {"layer": 1, "position": 2, "role": "end", "value": 1.0},
+        {"layer": 0, "position": 10, "role": "later", "value": 0.1},
+        {"layer": 0, "position": -1, "role": "elsewhere", "value": 0.2},
+        {"layer": 0, "position": 0, "role": "the", "value": 0.3},
+    ]
+    heatmap = grid(rows, head_of, place_of, title="t", unit="u")
+    assert heatmap.rows == ("L1", "L0")
+    assert heatmap.columns == ("the 0", "end 2", "later 10", "elsewhere")
+
+
 def test_places_and_heads_are_named_as_the_field_names_them():
     assert head_of({"layer": 1, "head": 2}) == "L1H2"
     assert head_of({"layer": 1, "head": -1}) == "L1" and head_of({"layer": -1, "head": -1}) == "model"

@@ -22,7 +22,7 @@ NUMBERED = 400
 """Up to so many cells have their value written into them."""
 LONGEST, LONGEST_ROW = 18, 54
 """Letters of a column's name, and of a row's; more are cut."""
-BAR = 150.0
+BAR = 154.0
 """Length of the colour bar."""
 
 

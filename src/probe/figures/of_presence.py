@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from probe.figures.figure import Figure
-from probe.figures.findings import Findings, Row, by_position, caption, grid, measured, place_of, split
+from probe.figures.findings import Findings, Row, caption, grid, measured, place_of, split
 from probe.figures.heatmap import HeatMap
 
 SITES = {"resid_pre": "before layer {}", "resid_mid": "within layer {}", "resid_post": "after layer {}"}
@@ -32,7 +32,7 @@ def lens(found: Findings) -> Figure:
     result = found.results["lens"]
     parts = tuple(
         grid(
-            by_position(part),
+            part,
             site_of,
             place_of,
             title=str(metric),
@@ -105,7 +105,7 @@ def _stacked(rows: list[Row], of: str, unit: str, rows_are: str) -> list[HeatMap
             if chosen:
                 parts.append(
                     grid(
-                        by_position([row for of_measure in measures.values() for row in of_measure]),
+                        [row for of_measure in measures.values() for row in of_measure],
                         _measure_and_site if len(measures) > 1 else site_of,
                         place_of,
                         title=f"{name}: {next(iter(measures))[0]}" if len(measures) == 1 else str(name),
