@@ -161,12 +161,114 @@ def _results(tokens: Sequence[str]) -> dict[str, AnalysisResult]:
         for layer in range(2)
         for head in range(4)
     ]
-    return {
+    return _further(last, place) | {
         "accuracy": result("accuracy", rates),
         "heads": result("heads", heads),
         "trace-nodes-adjective": result("trace-nodes-adjective", nodes, **about),
         "trace-edges-adjective": result("trace-edges-adjective", edges, **about),
         "trace-ways-adjective": result("trace-ways-adjective", ways, **about, **told),
+    }
+
+
+def _further(last: int, place: int) -> dict[str, AnalysisResult]:
+    """The circuit judged, the stream swept and read, probes and swaps: a few rows of each."""
+    about = {"contrast": "adjective", "pairs": 20, "circuit": ["a", "b", "c"], "edges": 9}
+    evidence = [
+        {"circuit": circuit, "level": level, "ablation": ablation, "positions": "all", "n": 20}
+        | {"metric": "faithfulness", **_effect(value)}
+        for circuit, level, ablation, value in (
+            ("found", "edge", "zero", -0.1), ("found", "edge", "resample", 0.9), ("found", "node", "resample", 1.0),
+            ("random", "edge", "resample", 0.02), ("random", "node", "resample", 0.5),
+        )
+    ]  # fmt: skip
+    sizes = [
+        {"circuit": circuit, "edges": edges, "metric": "faithfulness", "value": value, "low": value, "high": value}
+        for circuit, values in (("found", (0.0, 0.95, 1.0)), ("random", (0.0, 0.1, 1.0)))
+        for edges, value in zip((1, 3, 9), values, strict=True)
+    ]
+    subsets = [
+        {"metric": metric, "subset": subset, "edges": 1, **_effect(value)}
+        for metric, subset, value in (("completeness", "a", 0.2), ("minimality", "b", 0.01), ("minimality", "c", 0.6))
+    ]
+    stream = [("resid_pre", 0, place, "adjective", 0.9), ("resid_pre", 1, last, "answer's place", 0.8)]
+    sweeps = [
+        {
+            "kind": kind,
+            "layer": layer,
+            "head": None,
+            "position": position,
+            "role": role,
+            "metric": metric,
+            **_effect(value),
+        }
+        for kind, layer, position, role, value in stream
+        for metric in ("noising", "denoising")
+    ]
+    lens = [
+        {
+            "kind": kind,
+            "layer": 0,
+            "position": last,
+            "role": "answer's place",
+            "metric": "logit difference",
+            **_effect(v),
+        }
+        for kind, v in (("resid_pre", 0.0), ("resid_mid", 4.0), ("resid_post", 5.0))
+    ]
+    attribution = [
+        {"node": node, "metric": metric, **_effect(value)}
+        for node, metric, value in (("L0H1", "direct", 0.0), ("L1H2", "direct", 4.0), ("L0H1", "total", 3.0))
+    ]
+    places = [{"kind": kind, "layer": layer, "position": at, "role": role} for kind, layer, at, role, _ in stream]
+    probes = [
+        {
+            **at,
+            "head": None,
+            "target": "answer",
+            "metric": metric,
+            "condition": "trained",
+            "floor": 0.5,
+            **_effect(value),
+        }
+        for at, value in zip(places, (0.9, 0.4), strict=True)
+        for metric in ("accuracy", "selectivity")
+    ]
+    swaps = [
+        {
+            **at,
+            "variable": "answer",
+            "metric": "interchange accuracy",
+            "condition": condition,
+            "floor": 0.0,
+            **_effect(v),
+        }
+        for condition, values in (("trained", (0.0, 0.9)), ("untrained", (0.0, 0.02)))
+        for at, v in zip(places, values, strict=True)
+    ]
+    roles = [
+        {"layer": layer, "head": head, "role": role, "position": at, "condition": "trained", "metric": "attention"}
+        | _effect(0.7 if head == 1 else 0.1)
+        for layer in range(2)
+        for head in range(4)
+        for role, at in (("adjective", place), ("answer's place", last))
+    ]
+    fillers = [
+        {"layer": layer, "head": -1, "filler": word, "filler_group": group, "role": "adjective", "position": place}
+        | _effect(value if layer else 0.3)
+        for layer in range(2)
+        for word, group, value in (("tired", "crosser", 0.9), ("wet", "crossed", 0.2))
+    ]
+    return {
+        "evidence-adjective": result("evidence-adjective", evidence, **about),
+        "sizes-adjective": result("sizes-adjective", sizes, **about),
+        "subsets-adjective": result("subsets-adjective", subsets, **about),
+        "sweeps-adjective": result("sweeps-adjective", sweeps, **about),
+        "lens": result("lens", lens, **about),
+        "attribution-adjective": result("attribution-adjective", attribution, **about),
+        "probes": result("probes", probes),
+        "interchange": result("interchange", swaps),
+        "head-roles": result("head-roles", roles, visible=15),
+        "answer-rows": result("answer-rows", fillers, visible=15),
     }
 
 

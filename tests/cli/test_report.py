@@ -100,14 +100,20 @@ def test_wrong_usage_is_said(reported: Path, capsys: pytest.CaptureFixture[str])
     assert "states no numbers" in said and "two runs or more" in said
 
 
-@pytest.mark.parametrize("kind", ["html", "md"])
-def test_a_report_that_is_true_is_verified(reported: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("kind", "analyses"), [("html", FEW), ("md", FEW[:1])])
+def test_a_report_that_is_true_is_verified(
+    reported: Path, kind: str, analyses: tuple, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("probe.lab.verifying.ANALYSES", analyses)
     report = store.open_run(reported).path / f"report.{kind}"
     assert probe(["verify", str(report), "--runs", str(reported), "--quiet"]) == 0
     assert "hold" in capsys.readouterr().out
 
 
-def test_a_number_that_was_changed_is_named(reported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_number_that_was_changed_is_named(
+    reported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("probe.lab.verifying.ANALYSES", FEW[:1])
     report = store.open_run(reported).path / "report.html"
     said = report.read_text(encoding="utf-8")
     true = '["held_out","trained","referent accuracy",240,1.0'

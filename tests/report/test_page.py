@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pictures import HOSTILE
+from probe.report.comparison import comparison_of
 from probe.report.document import Figure, Table
 from probe.report.markdown import code, markdown
 from probe.report.page import page
@@ -65,12 +66,29 @@ def test_a_section_stands_only_where_its_results_are(report, tmp_path: Path) -> 
     bare = replace(material(tmp_path), results={}, view=None, along=None, metrics=())
     names = [section.name for section in report_of(bare).sections]
     assert names == ["asked", "answered", "reproduce"]
-    assert {"works", "looks", "causes", "heads", "formed"} <= {section.name for section in report.sections}
-    assert len(SECTIONS) > len(report.sections), "and those whose results are not there are left out"
+    assert len(report.sections) == len(SECTIONS), "where everything is there, so are they all"
 
 
 def test_a_page_of_a_small_model_is_small(report) -> None:
     assert len(page(report).encode()) < 250_000
+
+
+def test_each_section_says_what_its_numbers_say(report) -> None:
+    said = " ".join(
+        part.says for section in report.sections for part in section.parts if isinstance(part, Figure | Table)
+    )
+    for sentence in (
+        "3 of 9 edges keep -10.0 % to 100 % of the effect, over 3 ways of asking",
+        "The strongest 3 of 9 edges keep 95.0 %",
+        "1 of 2 edges are idle",
+        "before layer 0 at adjective 11 (+0.90); before layer 1 at answer's place 14 (+0.80)",
+        "L1H2 writes +4.00",
+        "only through later parts matters L0H1 (+3.00)",
+        "answer at answer's place (before layer 1)",
+        "block 1 is the same for all of them (within 0.00); block 2 differs most at adjective: 0.20 to 0.90",
+        "L0H1 at adjective (0.70)",
+    ):
+        assert sentence in said
 
 
 def test_hostile_words_are_words(tmp_path: Path) -> None:
@@ -122,3 +140,16 @@ def test_numbers_leave_out_what_reads_zero_and_say_how_much(report) -> None:
     kept = [row for row in nodes["rows"] if row[4] == 0.8]
     assert len(kept) == 2, "noising and denoising of L0H1"
     assert nodes["left_out"] + len(nodes["rows"]) == 2 * 10 * 15
+
+
+def test_runs_side_by_side_differ_or_agree_in_words(tmp_path: Path) -> None:
+    one, other = material(tmp_path / "a"), material(tmp_path / "b")
+    ways = other.results["trace-ways-adjective"]
+    changed = replace(ways, details={**ways.details, "strategy": "one hop: heads of layer 0 read the words"})
+    different = replace(other, results={**other.results, "trace-ways-adjective": changed})
+    alike, apart = report_text(comparison_of([one, other])), report_text(comparison_of([one, different]))
+    assert "in the same way in all 2 runs" in alike
+    assert "2 different ways in 2 runs; no two do the same" in apart
+    assert "They differ in none of task, variant and seed" in alike
+    assert "90.0 % right on average" in alike and "0 of 2 solved it" in alike
+    assert len(page(comparison_of([one, different]))) > 10_000

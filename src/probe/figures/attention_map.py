@@ -8,6 +8,8 @@ words they are the pixels of one picture. The script of a page finds a map by `d
 from __future__ import annotations
 
 import base64
+import struct
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from probe.figures.drawing import Drawing, Label, Mark, box, shown, width_of
-from probe.figures.svg import _pixels, _png, text, to_svg
+from probe.figures.svg import text, to_svg
 
 LEVELS = 16
 """Strengths are drawn in so many steps."""
@@ -126,11 +128,32 @@ def _paths(one: AttentionMap, x: float, y: float, cell: float, about: str) -> st
 
 
 def _picture(one: AttentionMap, x: float, y: float, side: float, about: str) -> str:
-    pixels = base64.b64encode(_png(_pixels(np.clip(one.values, -1, 1)))).decode()
+    pixels = base64.b64encode(_png(np.clip(one.values, -1, 1))).decode()
     return (
         f'<image {about} x="{x:g}" y="{y:g}" width="{side:g}" height="{side:g}" style="image-rendering:pixelated" '
         f'preserveAspectRatio="none" href="data:image/png;base64,{pixels}"/>'
     )
+
+
+def _png(values: Float[np.ndarray, "query key"]) -> bytes:
+    """A byte a cell: 0 … 127 in the hue of `more`, 128 … 255 in that of `less`, as opaque as the value is large.
+
+    A palette, because four channels a cell take four times as long to pack.
+    """
+    steps = np.rint(np.abs(values) * 127).astype(np.uint8)
+    pixels = np.where(values < 0, steps + 128, steps).astype(np.uint8)
+    hues = bytes((0x2F, 0x81, 0xF7)) * 128 + bytes((0xDB, 0x6D, 0x28)) * 128
+    opaque = bytes(round(255 * i / 127) for i in range(128)) * 2
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        checksum = struct.pack(">I", zlib.crc32(kind + content))
+        return struct.pack(">I", len(content)) + kind + content + checksum
+
+    rows, columns = pixels.shape
+    lines = zlib.compress(b"".join(b"\x00" + row.tobytes() for row in pixels), 6)
+    header = struct.pack(">IIBBBBB", columns, rows, 8, 3, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"PLTE", hues), (b"tRNS", opaque), (b"IDAT", lines), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(kind, content) for kind, content in parts)
 
 
 def _strongest(one: AttentionMap) -> str:

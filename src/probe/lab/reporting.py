@@ -68,7 +68,7 @@ ANALYSES = (
     Analysis(results=("sweeps-",), compute=sweeps_of),
     Analysis(results=("attribution-",), compute=attribution_of),
     Analysis(results=("lens",), compute=lens_of),
-    Analysis(results=("evidence-", "sizes-", "subsets-"), compute=evidence_of),
+    Analysis(results=("evidence-", "sizes-", "subsets-"), compute=lambda run, pairs: evidence_of(run)),
     Analysis(results=("probes",), compute=lambda run, pairs: probes_of(run)),
     Analysis(results=("interchange",), compute=lambda run, pairs: interchange_of(run)),
 )
@@ -83,7 +83,8 @@ def material_of(run: Run, tell: Tell = lambda doing: None, only: Sequence[str] |
     and does without maps.
     """
     outcome, dataset, source = summary(run), run_dataset(run), provenance(run)
-    missing = _known_gaps(run, source)
+    known = _known_gaps(run, source)
+    missing = {name: reason for name, reason in known.items() if only is None or name in only}
     for analysis in ANALYSES:
         kept = (name for name in result_names(run) if belongs(name, analysis.results[:1]))
         unwanted = only is not None and analysis.name not in only
@@ -93,8 +94,8 @@ def material_of(run: Run, tell: Tell = lambda doing: None, only: Sequence[str] |
         try:
             analysis.compute(run, None)
         except ProbeError as error:
-            missing[analysis.name] = str(error)
-            _keep_gaps(run, source, missing)
+            missing[analysis.name] = known[analysis.name] = str(error)
+            _keep_gaps(run, source, known)
     view, along = None, None
     try:
         view, along = _looked(run, dataset, source, tell) if only is None else (None, None)

@@ -30,6 +30,8 @@ TOLERANCE = 0.002
 """Numbers are stated to four decimals; other processors and versions move them less than this."""
 ALL = 10**6
 """Rows: of a run every table is verified, of a report those that it states."""
+MEASURED = ("value", "low", "high", "floor", "control", "maximum", "ratio_of_means")
+"""Columns that hold what was measured, also where all their numbers happen to be whole."""
 _STATED = (
     re.compile(r'<script type="application/json" id="numbers">(.*?)</script>', re.DOTALL),
     re.compile(rf"<!-- {NUMBERS} (.*?) -->", re.DOTALL),
@@ -144,24 +146,26 @@ def _differences(name: str, stated: Mapping[str, Any], found: Mapping[str, Any])
         yield f"{name}: stated in the columns {', '.join(stated['columns'])}, computed in {', '.join(found['columns'])}"
         return
     before, now = _by_key(stated), _by_key(found)
-    told = 0
+    told = []
     for key in dict.fromkeys([*before, *now]):
-        old, new = before.get(key, {}), now.get(key, {})
-        for column in dict.fromkeys([*old, *new]):
-            # a row that is not there reads 0.00 throughout
-            a, b = old.get(column, 0.0), new.get(column, 0.0)
-            if not (_same(a, b) or (not (old and new) and _same(a, b, NOTHING + TOLERANCE))):
-                told += 1
-                if told <= 3:
-                    yield f"{name}: {' '.join(map(str, key))}: {column}: stated {a}, computed {b}"
-    if told > 3:
-        yield f"{name}: {told - 3} more"
+        row = f"{name}: {' '.join(map(str, key))}"
+        if key in before and key in now:
+            old, new = before[key], now[key]
+            told += [f"{row}: {c}: stated {old[c]}, computed {new[c]}" for c in old if not _same(old[c], new[c])]
+        elif not all(_same(cell, 0.0, NOTHING + TOLERANCE) for cell in before.get(key, now.get(key, {})).values()):
+            # a row that is left out reads 0.00 throughout
+            told.append(f"{row}: {'stated, but not found again' if key in before else 'found, but not stated'}")
+    yield from told[:3]
+    if len(told) > 3:
+        yield f"{name}: {len(told) - 3} more"
 
 
 def _by_key(table: Mapping[str, Any]) -> dict[tuple[Any, ...], dict[str, Any]]:
     """The numbers of a table by what its rows are about: the cells that are no measured numbers."""
     columns = table["columns"]
-    measured = {c for i, c in enumerate(columns) if any(isinstance(row[i], float) for row in table["rows"])}
+    measured = {
+        c for i, c in enumerate(columns) if c in MEASURED or any(isinstance(r[i], float) for r in table["rows"])
+    }
     rows = {}
     for row in table["rows"]:
         cells = dict(zip(columns, row, strict=True))

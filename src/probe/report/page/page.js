@@ -86,19 +86,18 @@
   const mark = (map, cell) => {
     if (!map.marks) {
       map.marks = draw("g", {}, map.svg);
-      for (const kind of ["hl-band", "hl-band", "hl"]) draw("rect", { class: kind }, map.marks);
+      for (const kind of ["hl-band", "hl"]) draw("path", { class: kind }, map.marks);
     }
-    const [row, column, one] = map.marks.children;
-    map.marks.toggleAttribute("hidden", !cell || cell.map.rows !== map.rows);
-    map.marks.style.display = map.marks.hasAttribute("hidden") ? "none" : "";
-    if (map.marks.hasAttribute("hidden")) return;
-    const put = (rect, x, y, width, height) => {
-      for (const [name, value] of Object.entries({ x, y, width, height })) rect.setAttribute(name, value);
-    };
+    const lit = cell && cell.map.rows === map.rows;
+    map.marks.style.display = lit ? "" : "none";
+    if (!lit) return;
+    const box = (x, y, width, height) => `M${x} ${y}h${width}v${height}h${-width}z`;
     const { x, y, width, height } = map;
-    put(row, x, y + cell.query * height, (cell.query + 1) * width, height);
-    put(column, x + cell.column * width, y + cell.column * height, width, (map.rows - cell.column) * height);
-    put(one, x + cell.column * width, y + cell.query * height, width, height);
+    const left = x + cell.column * width, top = y + cell.query * height;
+    const row = box(x, top, (cell.query + 1) * width, height);
+    const column = box(left, y + cell.column * height, width, (map.rows - cell.column) * height);
+    map.marks.children[0].setAttribute("d", row + column);
+    map.marks.children[1].setAttribute("d", box(left, top, width, height));
   };
   const show = async (cell) => {
     shown = cell;

@@ -37,6 +37,16 @@ def carried(material: Material) -> Section | None:
         )
     for contrast in material.named("attribution-"):
         rows = material.rows(f"attribution-{contrast}")
-        parts.append(drawn(material, "attribution", "Who writes it", writers(rows), only=f"attribution-{contrast}"))
+        heard = {row["node"] for row in rows if row["metric"] in ("direct", "total") and abs(row["value"]) >= 0.05}
+        parts.append(
+            drawn(
+                material,
+                "attribution",
+                "Who writes it",
+                writers(rows),
+                keep=lambda row, heard=heard: row["node"] in heard,
+                only=f"attribution-{contrast}",
+            )
+        )
     made = tuple(part for part in parts if part is not None)
     return Section(name="carried", title="Where it is carried", parts=made) if made else None

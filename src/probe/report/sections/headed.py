@@ -24,14 +24,7 @@ def headed(material: Material) -> Section | None:
             named_heads(rows),
             keep=lambda row: row["metric"] not in ("entropy", "effective tokens"),  # no shares; the table has them
         ),
-        Table(
-            name="head-table",
-            title="Scores, floors and controls",
-            says="A head has a name only where its score is 0.50 or more and stands above its control.",
-            columns=("head", "score", "value [95 %]", "floor", "control", "name"),
-            rows=tuple(_score(row) for row in rows),
-            folded=True,
-        ),
+        _score_table(rows),
     ]
     looked = [row for row in material.rows("head-roles") if row["condition"] == "trained"]
     if looked:
@@ -61,17 +54,30 @@ def _shown(row: dict[str, Any], roles: set[str]) -> bool:
     return row["condition"] == "trained" and row["role"] in roles
 
 
-def _score(row: dict[str, Any]) -> tuple[str | Number, ...]:
-    low, high = row.get("low"), row.get("high")
-    text = f"{row['value']:.2f}" + ("" if low is None or high is None else f" [{low:.2f}, {high:.2f}]")
-    beside = (Number(value=row[key], text=f"{row[key]:.2f}") for key in ("floor", "control"))
-    return (
-        f"L{row['layer']}H{row['head']}",
-        row["metric"],
-        Number(value=row["value"], text=text),
-        *beside,
-        row["name"] or "–",
+def _score_table(rows: list[dict[str, Any]]) -> Table:
+    """A row a head, a column a score, with intervals where there are any."""
+    metrics = list(dict.fromkeys(row["metric"] for row in rows))
+    scores = {(row["layer"], row["head"], row["metric"]): row for row in rows}
+    heads = list(dict.fromkeys((row["layer"], row["head"]) for row in rows))
+    lines = []
+    for layer, head in heads:
+        own = [scores[layer, head, metric] for metric in metrics]
+        name = ", ".join(row["name"] for row in own if row["name"])
+        lines.append((f"L{layer}H{head}", *(_score(row) for row in own), name or "–"))
+    return Table(
+        name="head-table",
+        title="Every score with its interval",
+        says="A head has a name only where its score is 0.50 or more and stands above its control.",
+        columns=("head", *(f"{metric} [95 %]" for metric in metrics), "name"),
+        rows=tuple(lines),
+        folded=True,
     )
+
+
+def _score(row: dict[str, Any]) -> Number:
+    low, high = row.get("low"), row.get("high")
+    beside = "" if low is None or high is None else f" [{low:.2f}, {high:.2f}]"
+    return Number(value=row["value"], text=f"{row['value']:.2f}{beside}")
 
 
 def _composition(row: dict[str, Any]) -> tuple[str | Number, ...]:

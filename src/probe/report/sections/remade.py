@@ -22,18 +22,18 @@ def remade(material: Material) -> Section:
     versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
     says = [
         f"Made with {versions}; {manifest['threads']} thread{'s' if manifest['threads'] > 1 else ''}, "
-        f"{manifest['dtype']}; git "
-        f"commit {manifest['git_commit'] or 'unknown'}.",
+        f"{manifest['dtype']}; git commit {manifest['git_commit'] or 'unknown'}.",
         f"Sentences: SHA-256 {manifest['data_sha256'][:16]}…; task {manifest['task_digest'][:16]}…"
         + (f"; weights {source.model_digest[:16]}…." if source else "."),
     ]
     if material.missing:
         gone = "; ".join(f"{name}: {reason}" for name, reason in material.missing.items())
         says.append(f"Left out of this report, with the reason: {gone}.")
-    meanings = tuple(
-        (name, result.unit, "–" if result.maximum is None else f"{result.maximum:g}", result.floor, result.convention)
-        for name, result in sorted(kept.items())
-    )
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, result in sorted(kept.items()):
+        maximum = "–" if result.maximum is None else f"{result.maximum:g}"
+        alike.setdefault((result.unit, maximum, result.floor, result.convention), []).append(name)
+    meanings = tuple((", ".join(names), *meaning) for meaning, names in alike.items())
     return Section(
         name="reproduce",
         title="How to reproduce",
