@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench format clean
+.PHONY: demo test lint bench format docs notebooks clean
 
 demo: $(STAMP)  ## the main job end to end: a task, its cheat, a model, a map, what causes it
 	@$(BIN)/probe generate-task winograd-hard --quiet
@@ -33,6 +33,12 @@ format: $(STAMP)
 
 bench: $(STAMP)  ## every speed claim of the README, with its peer in the same run
 	@$(BIN)/python benchmarks/command_to_run.py
+
+docs: $(STAMP)  ## the API page from the docstrings: docs/api/probe.html
+	@$(BIN)/python docs/api.py
+
+notebooks: $(STAMP)  ## execute notebooks/*.py into the .ipynb beside them, with full settings
+	@$(BIN)/python notebooks/execute.py
 
 # torch first and alone, so that pip can take a CPU build where there is one; then everything pinned.
 $(STAMP): pyproject.toml constraints.txt

@@ -48,7 +48,10 @@ def pattern(n: int, layers: int, heads: int, seed: int = 0) -> np.ndarray:
 
 
 def material(
-    folder: Path, first: Sequence[str] = FIRST, second: Sequence[str] | None = SECOND, steps: Sequence[int] = (0, 100, 200)
+    folder: Path,
+    first: Sequence[str] = FIRST,
+    second: Sequence[str] | None = SECOND,
+    steps: Sequence[int] = (0, 100, 200),
 ) -> Material:
     """What is known of a two-block model that looks at random and of which one path causes the answer."""
     dataset = make_dataset(load_task("winograd-hard"))
@@ -68,7 +71,12 @@ def material(
     run = store.create_run(folder, "by-hand", manifest, config, dataset.vocabulary)
     score = {"referent_accuracy": 0.9, "distractor_rate": 0.1, "pair_accuracy": 0.9, "ties": 0, "n": 120}
     metrics = [
-        {"step": step, "loss": 3.0 - step / 100, "validation": {**score, "referent_accuracy": step / 200}, "held_out": score}
+        {
+            "step": step,
+            "loss": 3.0 - step / 100,
+            "validation": {**score, "referent_accuracy": step / 200},
+            "held_out": score,
+        }
         for step in (0, 50, 100, 150, 200)
     ]
     summary = {"run": run.name, "steps": 200, "seed": 0, "held_out": score, "untrained": {"held_out": score}}
@@ -127,12 +135,27 @@ def _results(tokens: Sequence[str]) -> dict[str, AnalysisResult]:
     ]
     ways = [
         {"layer": layer, "port": port, "source": source, "metric": "noising", **_effect(value)}
-        for layer, port, source, value in ((0, "q", "words", 0.9), (1, "v", "earlier parts", 0.8), (1, "q", "words", 0.0))
+        for layer, port, source, value in (
+            (0, "q", "words", 0.9),
+            (1, "v", "earlier parts", 0.8),
+            (1, "q", "words", 0.0),
+        )
     ]
     about = {"contrast": "adjective", "pairs": 60, "roles": roles}
-    told = {"strategy": "two hops: heads of layer 1 hear of it from earlier parts, by their values", "checks": {"null": 1e-7}}
+    told = {
+        "strategy": "two hops: heads of layer 1 hear of it from earlier parts, by their values",
+        "checks": {"null": 1e-7},
+    }
     heads = [
-        {"layer": layer, "head": head, "metric": metric, "value": 0.1 * head, "floor": 0.2, "maximum": 1.0, "control": 0.2}
+        {
+            "layer": layer,
+            "head": head,
+            "metric": metric,
+            "value": 0.1 * head,
+            "floor": 0.2,
+            "maximum": 1.0,
+            "control": 0.2,
+        }
         | {"name": ""}
         for metric in ("previous token", "induction")
         for layer in range(2)

@@ -61,7 +61,11 @@ class Browser:
 
     def _open(self) -> str:
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-        arguments += ["--disable-background-networking", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND"]
+        arguments += [
+            "--disable-background-networking",
+            "--disable-dev-shm-usage",
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+        ]
         arguments += [f"--user-data-dir={self._profile.name}/profile", "--window-size=1280,900", "--hide-scrollbars"]
         options = {
             "args": arguments,

@@ -91,7 +91,9 @@ def test_hovering_a_cell_lights_up_both_words_in_every_map(opened: Browser) -> N
     assert "from the (14) to tired (11)" in text
     assert value(opened) == pytest.approx(float(pattern(15, 2, 4, 0)[1, 2, 14, 11]), abs=0.003)
     maps = opened.run("return document.querySelectorAll('[data-map]').length")
-    lit = opened.run("return [...document.querySelectorAll('.hl')].filter(r => r.parentElement.style.display !== 'none').length")
+    lit = opened.run(
+        "return [...document.querySelectorAll('.hl')].filter(r => r.parentElement.style.display !== 'none').length"
+    )
     assert lit == maps
     words = opened.run("return [...document.querySelectorAll('.word.from, .word.to')].map(w => w.textContent)")
     assert words.count("the") == 2 and "tired" in words and "wet" in words
@@ -179,7 +181,7 @@ def test_every_figure_can_be_saved_and_stands_alone(opened: Browser, browser: Br
     names = opened.run("return [...document.querySelectorAll('[data-save]')].map(b => b.dataset.save)")
     assert len(names) == opened.run("return document.querySelectorAll('figure').length")
     for name in names:
-        opened.run("document.querySelector(`[data-save=\"${arguments[0]}\"]`).click()", name)
+        opened.run('document.querySelector(`[data-save="${arguments[0]}"]`).click()', name)
     for name in names:
         path = browser.downloads / f"{name}.svg"
         for _ in range(100):
@@ -209,7 +211,9 @@ def test_it_reads_without_a_script(browser: Browser, written: Path) -> None:
         text = browser.run("return document.body.innerText")
         for words in ("What was asked", "It names the right word in 90.0 % of 120", "two hops", "+0.70 [+0.65, +0.75]"):
             assert words in text
-        visible = "return [...document.querySelectorAll('.tools, .slider, .details')].filter(e => e.offsetParent).length"
+        visible = (
+            "return [...document.querySelectorAll('.tools, .slider, .details')].filter(e => e.offsetParent).length"
+        )
         assert browser.run(visible) == 0, "nothing is offered that cannot work"
         assert browser.run("return document.querySelectorAll('figure svg').length") > 20
     finally:
@@ -223,7 +227,9 @@ def test_hostile_words_stay_words(browser: Browser, tmp_path: Path) -> None:
     path.write_text(page(report_of(material(tmp_path, first, second))), encoding="utf-8")
     browser.resize(360)
     browser.open(path)
-    words = browser.run("return [...document.querySelectorAll('#looks .sentences li:first-child .word')].map(w => w.textContent)")
+    words = browser.run(
+        "return [...document.querySelectorAll('#looks .sentences li:first-child .word')].map(w => w.textContent)"
+    )
     assert words == first
     assert browser.run("return document.documentElement.scrollWidth") <= 360
     point_at(browser, "s0.L0H0", 22, 0)
@@ -236,7 +242,9 @@ def test_hostile_words_stay_words(browser: Browser, tmp_path: Path) -> None:
 def test_long_sentences_stay_responsive(browser: Browser, tmp_path: Path, words: int) -> None:
     first = [FIRST[i % len(FIRST)] for i in range(words)]
     path = tmp_path / f"{words}.html"
-    path.write_text(page(report_of(material(tmp_path, first, None if words == 512 else first[:-1] + ["wet"]))), encoding="utf-8")
+    path.write_text(
+        page(report_of(material(tmp_path, first, None if words == 512 else first[:-1] + ["wet"]))), encoding="utf-8"
+    )
     browser.resize(1280)
     browser.open(path)
     timing: dict[str, Any] = browser.run("return performance.getEntriesByType('navigation')[0].toJSON()")

@@ -8,7 +8,7 @@ A part alone, without caption and source, is what a page sets into its own text:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from probe.figures.bars import Bars, draw_bars
@@ -38,6 +38,10 @@ class Figure:
     """The run whose numbers these are."""
     digest: str = ""
     """Of its manifest: what was asked for, in which versions."""
+
+    def _repr_svg_(self) -> str:
+        """What a notebook shows; without the manifest's digest, which every commit changes: the cells say what was run."""
+        return figure_svg(replace(self, digest=""))
 
 
 def draw_part(part: Part) -> Drawing:
