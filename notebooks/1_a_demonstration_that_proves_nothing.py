@@ -14,11 +14,11 @@
 # > The animal did not cross the street because it was too **tired**.
 # > The animal did not cross the street because it was too **wet**.
 #
-# What was too tired? The animal. What was too wet? The street. A transformer that gets this right seems to have carried
-# the right noun to the pronoun, and this sentence pair is often shown to explain what attention is for.
+# What was too tired? The animal. What was too wet? The street. A transformer that gets this right seems to have
+# carried the right noun to the pronoun, and this sentence pair is often shown to explain what attention is for.
 #
-# This notebook asks a question that comes before any picture of attention: **could a model that does not know the order
-# of the words answer it too?** If it could, success says nothing about attention.
+# This notebook asks a question that comes before any picture of attention: **could a model that does not know the
+# order of the words answer it too?** If it could, success says nothing about attention.
 
 # %%
 import os
@@ -36,9 +36,9 @@ RUNS = Path("runs")  # trained models are kept here, so that a second look costs
 # %% [markdown]
 # ## The task
 #
-# `winograd-easy` is this sentence with other words in its three places. The first noun is always an animal or a person,
-# the second always a place. Pairs of nouns that are held out were never seen in training. A model reads up to *so the*
-# and has to name the next word, out of its whole vocabulary.
+# `winograd-easy` is this sentence with other words in its three places. The first noun is always an animal or a
+# person, the second always a place. Pairs of nouns that are held out were never seen in training. A model reads up to
+# *so the* and has to name the next word, out of its whole vocabulary.
 
 # %%
 easy = probe.make_dataset(probe.load_task("winograd-easy"))
@@ -50,18 +50,18 @@ print(f"\n{len(easy.train)} sentences to learn from, {len(easy.held_out)} held o
 # %% [markdown]
 # ## What could answer without reading?
 #
-# Before any model: an *audit* tries everything that does not need the order of the words, with grouped folds, intervals
-# and a correction for trying many things. What would speak for the task is the verdict *clean*: nothing order-blind can
-# be better than chance by more than a margin that is declared beforehand.
+# Before any model: an *audit* tries everything that does not need the order of the words, with grouped folds,
+# intervals and a correction for trying many things. What would speak for the task is the verdict *clean*: nothing
+# order-blind can be better than chance by more than a margin that is declared beforehand.
 
 # %%
 audit_of_easy = probe.audit_of("winograd-easy")
 audit_of_easy
 
 # %% [markdown]
-# The bag of words answers every question. It is no mystery how: *tired* says "an animal", *wet* says "a place", and each
-# sentence holds one word of each kind. **The adjective names the category of the answer.** No noun has to be carried
-# anywhere.
+# The bag of words answers every question. It is no mystery how: *tired* says "an animal", *wet* says "a place", and
+# each sentence holds one word of each kind. **The adjective names the category of the answer.** No noun has to be
+# carried anywhere.
 
 # %%
 assert audit_of_easy.cheatable
@@ -71,8 +71,8 @@ assert audit_of_easy.finding("bag-of-words").accuracy == 1.0
 # ## Does an order-blind *model* learn it?
 #
 # The variant `uniform` replaces every position by the plain mean of all words so far. It has no attention weights to
-# learn and no positions: it cannot know the order. Beside it stands a transformer of two blocks. One seed is an anecdote,
-# so each is trained with several.
+# learn and no positions: it cannot know the order. Beside it stands a transformer of two blocks. One seed is an
+# anecdote, so each is trained with several.
 
 
 # %%
@@ -111,8 +111,8 @@ def scores(runs):
 scores(runs).round(3)
 
 # %% [markdown]
-# The mean is as good as the transformer, and it has no attention at all. A map of the transformer's attention on this task
-# could be beautiful, and it would show nothing that the task needs.
+# The mean is as good as the transformer, and it has no attention at all. A map of the transformer's attention on this
+# task could be beautiful, and it would show nothing that the task needs.
 
 # %%
 found = scores(runs)
@@ -135,8 +135,8 @@ audit_of_hard = probe.audit_of("winograd-hard")
 audit_of_hard
 
 # %% [markdown]
-# Each bag of words now stands in the task twice, once with each answer, so no order-blind answer can be right more often
-# than half of the time. This is counted, not estimated: the exact ceiling.
+# Each bag of words now stands in the task twice, once with each answer, so no order-blind answer can be right more
+# often than half of the time. This is counted, not estimated: the exact ceiling.
 
 # %%
 counts = probe.order_blind_counts(hard)
@@ -148,8 +148,8 @@ assert (counts.ceiling, counts.transfer.accuracy) == (0.5, 0.0)
 # %% [markdown]
 # ## The same two models again
 #
-# If the two blocks succeed where the mean fails, *then* they use the order of the words. If both fail, the task is too hard
-# to show anything; if both succeed, there is another hole.
+# If the two blocks succeed where the mean fails, *then* they use the order of the words. If both fail, the task is too
+# hard to show anything; if both succeed, there is another hole.
 
 # %%
 runs |= {(hard.name, variant): trained(hard, variant) for variant in ("uniform", "two-block")}
@@ -157,8 +157,8 @@ found = scores(runs)
 found.round(3)
 
 # %% [markdown]
-# The mean does not even guess: it is right less often than a coin, and names the *wrong noun of the pair* about half of the
-# time. It knows which two nouns are in question and nothing more. The two blocks name the right one.
+# The mean does not even guess: it is right less often than a coin, and names the *wrong noun of the pair* about half
+# of the time. It knows which two nouns are in question and nothing more. The two blocks name the right one.
 
 # %%
 blind, reads = (found.loc[("winograd-hard", variant)] for variant in ("uniform", "two-block"))
@@ -169,9 +169,9 @@ assert blind["to"] < counts.ceiling < reads["from"]
 # %% [markdown]
 # ## Now a map means something
 #
-# Not yet what it seems to mean. Here is where the two blocks look, in both sentences of a pair and in their difference. It
-# says *where* each head looks; whether that causes the answer is another question, and needs another experiment. That is
-# the next notebook.
+# Not yet what it seems to mean. Here is where the two blocks look, in both sentences of a pair and in their
+# difference. It says *where* each head looks; whether that causes the answer is another question, and needs another
+# experiment. That is the next notebook.
 
 # %%
 probe.look(runs["winograd-hard", "two-block"][0], "the animal did not cross the street...", heads=[])

@@ -14,12 +14,12 @@
 # > the animal did not cross the street because it was too **tired** , so the … *animal*
 # > the animal did not cross the street because it was too **wet** , so the … *street*
 #
-# At the place where the noun has to be named, a head looks at one word in the first sentence and at another in the second.
-# So it must have *read the adjective*, and that takes two steps: first somebody finds out what kind of adjective it is,
-# then this head looks accordingly. Must it?
+# At the place where the noun has to be named, a head looks at one word in the first sentence and at another in the
+# second. So it must have *read the adjective*, and that takes two steps: first somebody finds out what kind of
+# adjective it is, then this head looks accordingly. Must it?
 #
-# This notebook shows two models with the same map and different mechanisms, first made by hand, so that we know the truth,
-# then trained. What tells them apart is never the map. It is breaking them.
+# This notebook shows two models with the same map and different mechanisms, first made by hand, so that we know the
+# truth, then trained. What tells them apart is never the map. It is breaking them.
 
 # %%
 import os
@@ -40,13 +40,13 @@ dataset = probe.make_dataset(probe.load_task("winograd-hard"))
 # %% [markdown]
 # ## Two models made by hand
 #
-# Both carry the first noun to the place of the answer, and both have a head that brings the second noun over it where the
-# adjective asks for that. They differ in how that head comes to know.
+# Both carry the first noun to the place of the answer, and both have a head that brings the second noun over it where
+# the adjective asks for that. They differ in how that head comes to know.
 #
-# - **Two hops.** A head of layer 0 brings the *kind* of the adjective to the answer's place. The deciding head's **query**
-#   reads it there: it asks for the adjective, which says nothing, or for the second noun.
-# - **One hop, gated.** The deciding head asks the same question in every sentence. A crosser adjective has a **key** that
-#   outbids the second noun's, and in the softmax the winner takes all. Nobody has told the head anything.
+# - **Two hops.** A head of layer 0 brings the *kind* of the adjective to the answer's place. The deciding head's
+#   **query** reads it there: it asks for the adjective, which says nothing, or for the second noun.
+# - **One hop, gated.** The deciding head asks the same question in every sentence. A crosser adjective has a **key**
+#   that outbids the second noun's, and in the softmax the winner takes all. Nobody has told the head anything.
 
 # %%
 ids, lexicon = dataset.vocabulary.ids, dataset.spec.lexicon
@@ -96,13 +96,13 @@ assert apart(*rows) < 1e-6
 #
 # ### Break them
 #
-# A minimal pair gives the knife. Run the sentence with *tired*, but let one layer see what it would have seen in the sentence
-# with *wet*: either the other **words**, or what **earlier parts** made of the other words. And only through one door: its
-# queries, its keys or its values. If the answer does not care, that is not the way by which the adjective comes. 0: nothing
-# is lost; 1: the answer becomes that of the other sentence.
+# A minimal pair gives the knife. Run the sentence with *tired*, but let one layer see what it would have seen in the
+# sentence with *wet*: either the other **words**, or what **earlier parts** made of the other words. And only through
+# one door: its queries, its keys or its values. If the answer does not care, that is not the way by which the
+# adjective comes. 0: nothing is lost; 1: the answer becomes that of the other sentence.
 #
-# What would show that it does not work: a null that fails. *Clean into clean* must change nothing, and *everything from the
-# other run* must change all.
+# What would show that it does not work: a null that fails. *Clean into clean* must change nothing, and *everything
+# from the other run* must change all.
 
 
 # %%
@@ -132,8 +132,8 @@ assert two.loc["queries", "earlier parts"] > 0.99 and one.loc["keys", "words"] >
 assert abs(two.loc["keys", "words"]) < 0.01 and abs(one.loc["queries", "earlier parts"]) < 0.01
 
 # %% [markdown]
-# Same map, same answers, and no overlap in what breaks them. The trace finds what we had built in, without having looked
-# at a single attention weight.
+# Same map, same answers, and no overlap in what breaks them. The trace finds what we had built in, without having
+# looked at a single attention weight.
 
 # %%
 probe.figure(by_hand["two hops"], "trace")
@@ -144,10 +144,10 @@ probe.figure(by_hand["one hop"], "trace")
 # %% [markdown]
 # ## Does training make such pairs?
 #
-# A hand-made model proves that something is possible. So train two: attention only, no MLP, one with a single layer, one
-# with two. A single layer *cannot* take two hops, so if it solves the task it has found another way. Not every seed does.
-# These two seeds were chosen, out of eight of each kind, because both solve the task and a head of one has the same map as a
-# head of the other. They are an existence proof and no statistics; those stand in the README.
+# A hand-made model proves that something is possible. So train two: attention only, no MLP, one with a single layer,
+# one with two. A single layer *cannot* take two hops, so if it solves the task it has found another way. Not every
+# seed does. These two seeds were chosen, out of eight of each kind, because both solve the task and a head of one has
+# the same map as a head of the other. They are an existence proof and no statistics; those stand in the README.
 
 # %%
 CHOSEN = {"one hop": ("attention-only-1", 0), "two hops": ("attention-only-2", 6)}
@@ -185,7 +185,8 @@ probe.look(trained["one hop"], TIRED + " , so the", against=WET + " , so the", l
 probe.look(trained["two hops"], TIRED + " , so the", against=WET + " , so the", layers=[1], heads=[second])
 
 # %% [markdown]
-# For *tired* both look at the first noun, for *wet* both look at the adjective. Anybody would tell the same story of both.
+# For *tired* both look at the first noun, for *wet* both look at the adjective. Anybody would tell the same story of
+# both.
 #
 # ### Break them again
 
@@ -210,9 +211,10 @@ probe.figure(trained["one hop"], "trace")
 probe.figure(trained["two hops"], "trace")
 
 # %% [markdown]
-# In the single layer the adjective's own **key** competes: with *wet* it draws the attention to itself, with *tired* it
-# leaves it to the first noun. The query never knew. In the two layers a head of layer 0 has fetched the adjective, and the
-# **query** of layer 1 asks accordingly.
+# In the single layer the adjective's own **key** competes: with *wet* it draws the attention to itself, with *tired*
+# it leaves it to the first noun. The query never knew. In the two layers a head of layer 0 has fetched the adjective,
+# and the **query** of layer 1 asks accordingly.
 #
-# So "this head looks at the noun because it has read the adjective" is a story that the map allows. It allows the other
-# one too. Only an experiment that *could have come out otherwise* decides, and in these two models it comes out otherwise.
+# So "this head looks at the noun because it has read the adjective" is a story that the map allows. It allows the
+# other one too. Only an experiment that *could have come out otherwise* decides, and in these two models it comes out
+# otherwise.

@@ -12,11 +12,11 @@
 # # Induction heads as they form
 #
 # Show a model a sequence of random words, and then the same sequence again. The first time nobody can guess the next
-# word. The second time anybody can who finds the earlier copy of the last word and says what followed it. A head that looks
-# there is called an **induction head** (Olsson et al. 2022).
+# word. The second time anybody can who finds the earlier copy of the last word and says what followed it. A head that
+# looks there is called an **induction head** (Olsson et al. 2022).
 #
-# It takes two: for a position to be found by *the word before it*, an earlier head must have written that word there. We
-# train a small model, score its heads, watch the score form, and break the model to see who needs whom.
+# It takes two: for a position to be found by *the word before it*, an earlier head must have written that word there.
+# We train a small model, score its heads, watch the score form, and break the model to see who needs whom.
 
 # %%
 import os
@@ -33,8 +33,8 @@ UNTIL = 0.95 if SMALL else None
 # %% [markdown]
 # ## The task
 #
-# Each sequence repeats with a *period* drawn anew, 17 to 28 words. That matters: with one fixed period a head that always
-# looks 19 words back would solve the task, and score as an induction head, without looking at any word.
+# Each sequence repeats with a *period* drawn anew, 17 to 28 words. That matters: with one fixed period a head that
+# always looks 19 words back would solve the task, and score as an induction head, without looking at any word.
 
 # %%
 dataset = probe.make_dataset(probe.load_task("induction"))
@@ -74,15 +74,15 @@ print(f"L1H{induction_head}: {later['value'].max():.2f}; no head of layer 0 abov
 #
 # The run kept its weights every 25 steps. Each score is computed at each checkpoint, and its change is *dated*: a step
 # is fitted to the curve, and a date with its interval is given only where a step fits better than no change and than a
-# straight line. Olsson et al. report induction heads and in-context learning appearing together; here each is dated on its
-# own, so that "together" could come out otherwise.
+# straight line. Olsson et al. report induction heads and in-context learning appearing together; here each is dated on
+# its own, so that "together" could come out otherwise.
 
 # %%
 curves, dates = probe.formation_of(run)
 wanted = ["loss", "accuracy", "in-context score", "induction"]
 dated = dates.table[dates.table["metric"].isin(wanted)].dropna(subset=["step"])
-names = ["whole model" if layer < 0 else f"L{layer}H{head}" for layer, head in zip(dated["layer"], dated["head"])]
-dated.assign(where=names)[["metric", "where", "step", "low", "high", "before", "after"]].round(2).reset_index(drop=True)
+where = dated.apply(lambda row: "model" if row["layer"] < 0 else f"L{row['layer']}H{row['head']}", axis=1)
+dated.assign(where=where)[["metric", "where", "step", "low", "high", "before", "after"]].round(2).reset_index(drop=True)
 
 # %%
 probe.figure(run, "formation")
@@ -107,10 +107,10 @@ previous = heads.table[heads.table["metric"] == "previous token"].set_index(["la
 previous.loc[0, ["value", "low", "high", "floor", "name"]].round(3)
 
 # %% [markdown]
-# Not clearly: the strongest head gives less than half of its attention to the word before, too little for a name. Either
-# the story is wrong for this model, or the score looks in the wrong places. The score is a mean over *all* positions. But
-# a prompt has 31 words and the shortest period is 17, so only the first 14 words of a sequence have a second copy to be
-# found by. Split the score, and see also how much each head looks at its own place.
+# Not clearly: the strongest head gives less than half of its attention to the word before, too little for a name.
+# Either the story is wrong for this model, or the score looks in the wrong places. The score is a mean over *all*
+# positions. But a prompt has 31 words and the shortest period is 17, so only the first 14 words of a sequence have a
+# second copy to be found by. Split the score, and see also how much each head looks at its own place.
 
 # %%
 PERIOD, N, LENGTH = 20, 64, 31
@@ -140,10 +140,10 @@ looks = pd.DataFrame(
 looks.round(3)
 
 # %% [markdown]
-# There it is. One head looks at the word before where a word may have to be found, and *at itself* later on, where words
-# are looked up. An average over all positions hid both. And it suggests more than the story said: what this head brings to
-# the first copy is the word **before**, what it brings to the second copy is the word **itself**, and these two are what
-# has to match. Perhaps the induction heads compare what the same head wrote in both places.
+# There it is. One head looks at the word before where a word may have to be found, and *at itself* later on, where
+# words are looked up. An average over all positions hid both. And it suggests more than the story said: what this head
+# brings to the first copy is the word **before**, what it brings to the second copy is the word **itself**, and these
+# two are what has to match. Perhaps the induction heads compare what the same head wrote in both places.
 
 # %%
 writer = looks["first 14 words", "word before"].idxmax()
@@ -155,9 +155,9 @@ writer
 # %% [markdown]
 # ## Does the induction head need it?
 #
-# Break it. In place of a head's output put its mean over all sequences and positions, which says nothing of any word: in
-# the first copy, where it would be read by keys, or in the second, where it would be read by queries. And break every other
-# head of layer 0 in the same way, so that there is something to compare with.
+# Break it. In place of a head's output put its mean over all sequences and positions, which says nothing of any word:
+# in the first copy, where it would be read by keys, or in the second, where it would be read by queries. And break
+# every other head of layer 0 in the same way, so that there is something to compare with.
 #
 # If the idea is right, both wounds of that one head take the *attention* of the induction heads away, and no wound of
 # another head does. If one head's wounds are like another's, it is wrong.
@@ -200,9 +200,9 @@ assert wounds["induction"].max() < others["induction"].min() - 0.15
 assert wounds["accuracy"].loc["first copy"] < 0.6
 
 # %% [markdown]
-# Both wounds of the one head, and no others, blind the induction heads: a circuit of two layers, found by a score, dated
-# along training and shown by breaking it. The table of weights said so too, in its way: the largest composition is from
-# that head into the *queries* of the induction heads.
+# Both wounds of the one head, and no others, blind the induction heads: a circuit of two layers, found by a score,
+# dated along training and shown by breaking it. The table of weights said so too, in its way: the largest composition
+# is from that head into the *queries* of the induction heads.
 #
 # Look once more. Breaking another head of layer 0 in the first copy leaves the attention as it was and still costs a
 # good part of the accuracy. The induction heads look at the right word and do not say it: that head carries *what* is

@@ -11,12 +11,12 @@
 # %% [markdown]
 # # Audit your own data set
 #
-# Somebody hands you minimal pairs: a good sentence and a bad one, and a model has to prefer the good one. It does, in 95
-# of 100. What has it shown? That depends on what *else* could tell good from bad. An audit tries the cheap explanations
-# before you believe in the dear one.
+# Somebody hands you minimal pairs: a good sentence and a bad one, and a model has to prefer the good one. It does, in
+# 95 of 100. What has it shown? That depends on what *else* could tell good from bad. An audit tries the cheap
+# explanations before you believe in the dear one.
 #
-# We make a small file with a flaw in it, see whether the audit finds it without being told, mend the file, and ask what a
-# verdict of *clean* needs.
+# We make a small file with a flaw in it, see whether the audit finds it without being told, mend the file, and ask
+# what a verdict of *clean* needs.
 
 # %%
 import csv
@@ -29,9 +29,9 @@ import probe
 # %% [markdown]
 # ## A file with a flaw
 #
-# The file is meant to test agreement: *the dog near the cats **barks*** is good, and *the dog near the cats **bark*** is
-# bad. The writer filled a template, and took care that the noun nearest to the verb always disagrees with its subject, so
-# that nobody can go by the nearest noun. See the lines; is anything wrong?
+# The file is meant to test agreement: *the dog near the cats **barks*** is good, and *the dog near the cats **bark***
+# is bad. The writer filled a template, and took care that the noun nearest to the verb always disagrees with its
+# subject, so that nobody can go by the nearest noun. See the lines; is anything wrong?
 
 # %%
 NOUNS = [("dog", "dogs"), ("cat", "cats"), ("boy", "boys"), ("girl", "girls"), ("cow", "cows"), ("bird", "birds")]
@@ -82,9 +82,9 @@ for name, weight in best.weights[:6]:
     print(f"{weight:+.2f}  {name}")
 
 # %% [markdown]
-# Every subject is singular, so every *good* sentence ends in a verb with *-s* and every bad one in a verb without. A model
-# that likes *waits* better than *wait* scores 100 % and has never looked at the subject. The writer guarded against one
-# shortcut, and opened a shorter one.
+# Every subject is singular, so every *good* sentence ends in a verb with *-s* and every bad one in a verb without. A
+# model that likes *waits* better than *wait* scores 100 % and has never looked at the subject. The writer guarded
+# against one shortcut, and opened a shorter one.
 
 # %%
 assert flawed.verdict == "cheatable" and flawed.ceiling.accuracy == 1.0
@@ -93,8 +93,8 @@ assert best.accuracy > 0.95
 # %% [markdown]
 # ## Mend it
 #
-# Let half of the subjects be plural. Now each verb form is good as often as bad. Is that enough? The audit says what it
-# says of the same auditors as before, without being told what was changed.
+# Let half of the subjects be plural. Now each verb form is good as often as bad. Is that enough? The audit says what
+# it says of the same auditors as before, without being told what was changed.
 
 # %%
 rows = pairs(subjects_are_plural=[0, 1])
@@ -105,9 +105,9 @@ mended = probe.audit_of("agreement-mended.csv")
 mended
 
 # %% [markdown]
-# *Clean* is a claim with a number: no auditor's interval reaches more than the declared margin above chance. Here it can
-# be said exactly why. *The dog near the cats wait* is bad, *the cats near the dog wait* is good, and both are the same bag
-# of words. Whoever answers this file has used the order.
+# *Clean* is a claim with a number: no auditor's interval reaches more than the declared margin above chance. Here it
+# can be said exactly why. *The dog near the cats wait* is bad, *the cats near the dog wait* is good, and both are the
+# same bag of words. Whoever answers this file has used the order.
 
 # %%
 assert mended.verdict == "clean"
@@ -128,7 +128,8 @@ print(few.headline)
 assert few.verdict == "underpowered"
 
 # %% [markdown]
-# No: they are too few to tell. "We found nothing" and "there is nothing" are two verdicts, and the second needs numbers.
+# No: they are too few to tell. "We found nothing" and "there is nothing" are two verdicts, and the second needs
+# numbers.
 #
 # ## Does a split keep what the file had?
 #
@@ -150,8 +151,8 @@ assert split.verdict == "leaked"
 # %% [markdown]
 # The test half holds the *twins* of training sentences: the same words with the other answer. A model that learned its
 # training half by heart is now wrong far more often than a coin, and in a file with one answer a bag it would be right
-# far more often. Either way the test measures memory. So "far below chance" is no sign of a clean file, and the audit calls
-# it by its name.
+# far more often. Either way the test measures memory. So "far below chance" is no sign of a clean file, and the audit
+# calls it by its name.
 #
 # What is cut must keep twins together: here, all sentences with the same two nouns in the same two numbers.
 
@@ -171,6 +172,6 @@ assert not kept.leaked and kept.verdict == "clean"
 #
 #     probe.audit_of("pairs.csv")          # CSV, TSV, JSON Lines, Parquet, XML, BLiMP, Winogender, …
 #
-# or, from a shell, `probe audit pairs.csv`, which says more about each auditor and can fail a build. What the audit cannot
-# do: it tries the cheats that it knows. *Clean* means that these did not work, and how large an effect would have been
-# seen. It does not mean that no other cheat exists.
+# or, from a shell, `probe audit pairs.csv`, which says more about each auditor and can fail a build. What the audit
+# cannot do: it tries the cheats that it knows. *Clean* means that these did not work, and how large an effect would
+# have been seen. It does not mean that no other cheat exists.

@@ -14,8 +14,8 @@
 # Attention is a weighted mean whose weights the words choose themselves. This notebook gets there in seven small steps
 # from the plain mean, and each step ends in a statement that is exactly true, checked by an assertion.
 #
-# A check that cannot fail shows nothing. So each identity stands beside the *nearest statement that is false*, with its
-# number: the difference that the check would have seen.
+# A check that cannot fail shows nothing. So each identity stands beside the *nearest statement that is false*, with
+# its number: the difference that the check would have seen.
 
 # %%
 import pandas as pd
@@ -57,8 +57,8 @@ x.shape
 # %% [markdown]
 # ## 1. What does a mean know?
 #
-# The simplest way to let a position know what stood before it: give it the mean of all vectors so far. What does such a
-# summary lose? Shuffle the context and look at what the last position sees.
+# The simplest way to let a position know what stood before it: give it the mean of all vectors so far. What does such
+# a summary lose? Shuffle the context and look at what the last position sees.
 
 # %%
 holds(
@@ -69,9 +69,10 @@ holds(
 )
 
 # %% [markdown]
-# So a model that joins its words by a mean is a **bag of words**: *the dog bit the man* and *the man bit the dog* are one
-# sentence to it. Would it help to add to each word a vector that tells its position? The sum of words and positions is the
-# sum of the words plus the sum of the positions, and the second does not depend on which word stood where:
+# So a model that joins its words by a mean is a **bag of words**: *the dog bit the man* and *the man bit the dog* are
+# one sentence to it. Would it help to add to each word a vector that tells its position? The sum of words and
+# positions is the sum of the words plus the sum of the positions, and the second does not depend on which word stood
+# where:
 
 # %%
 position = torch.randn(POS, WIDTH, generator=generator)
@@ -118,8 +119,8 @@ holds(
 )
 
 # %% [markdown]
-# The toolkit's own order-blind model, the variant `uniform`, is this mean and nothing else. Its pattern is our matrix, and
-# what it says after a sentence does not move when the sentence is shuffled:
+# The toolkit's own order-blind model, the variant `uniform`, is this mean and nothing else. Its pattern is our matrix,
+# and what it says after a sentence does not move when the sentence is shuffled:
 
 # %%
 blind = probe.initialised(probe.make_config("uniform", d_vocab=50, n_ctx=POS), torch.Generator().manual_seed(0))
@@ -143,8 +144,9 @@ holds(
 # %% [markdown]
 # ## 4. Who should set the scores?
 #
-# The words. Each position asks with a *query* and offers a *key*, both linear in its vector; the score of a pair is their
-# dot product, and what is averaged is a third linear map, the *value*. Nothing else changes: mask, softmax, product.
+# The words. Each position asks with a *query* and offers a *key*, both linear in its vector; the score of a pair is
+# their dot product, and what is averaged is a third linear map, the *value*. Nothing else changes: mask, softmax,
+# product.
 
 # %%
 W_Q, W_K, W_V = (torch.randn(WIDTH, WIDTH, generator=generator) / WIDTH**0.5 for _ in range(3))
@@ -162,8 +164,8 @@ def attention(x, causal=True):
 # %% [markdown]
 # ## 5. Does attention know the order, then?
 #
-# It weighs words by what they are. Without positions it still does not know *where* they stood: shuffle the input and the
-# output is shuffled in the same way; and in a causal layer the last row does not see the order of its prefix.
+# It weighs words by what they are. Without positions it still does not know *where* they stood: shuffle the input and
+# the output is shuffled in the same way; and in a causal layer the last row does not see the order of its prefix.
 
 # %%
 prefix = torch.cat([torch.randperm(POS - 1, generator=generator), torch.tensor([POS - 1])])
@@ -181,12 +183,12 @@ holds(
 )
 
 # %% [markdown]
-# One layer of it is still a bag, only a weighted one. (The row before the last moved because *its* prefix is another set
-# of words: a causal mask tells how many words came before, and two layers can use that.) What breaks the symmetry is a
-# position that the **score** depends on, as the product of word and position did in step 1.
+# One layer of it is still a bag, only a weighted one. (The row before the last moved because *its* prefix is another
+# set of words: a causal mask tells how many words came before, and two layers can use that.) What breaks the symmetry
+# is a position that the **score** depends on, as the product of word and position did in step 1.
 #
-# Rotary positions (Su et al. 2021) turn query and key by an angle that grows with their position. Turning both by the same
-# angle changes nothing, so the score depends on their *distance* alone:
+# Rotary positions (Su et al. 2021) turn query and key by an angle that grows with their position. Turning both by the
+# same angle changes nothing, so the score depends on their *distance* alone:
 
 
 # %%
@@ -240,8 +242,8 @@ table = pd.DataFrame(rows)
 table.round(2)
 
 # %% [markdown]
-# What would show that this is wrong: a variance that is not d within its sampling error (about 1 % of 20,000 pairs), or a
-# gradient that depends on the width although the scores are divided.
+# What would show that this is wrong: a variance that is not d within its sampling error (about 1 % of 20,000 pairs),
+# or a gradient that depends on the width although the scores are divided.
 
 # %%
 undivided, divided = (table[table["divided by √d"] == choice].set_index("d") for choice in (False, True))
@@ -282,9 +284,9 @@ holds(
 # %% [markdown]
 # ## What a first layer cannot know
 #
-# One identity more, because a famous argument leans on it. At the first layer a query is made of a word and its place and
-# nothing else. So change *another* word of the sentence: the query, and its scores on all words that did not change, are
-# equal to the last bit. Does it follow that the row of weights cannot depend on the changed word? Look.
+# One identity more, because a famous argument leans on it. At the first layer a query is made of a word and its place
+# and nothing else. So change *another* word of the sentence: the query, and its scores on all words that did not
+# change, are equal to the last bit. Does it follow that the row of weights cannot depend on the changed word? Look.
 
 # %%
 changed = 11
@@ -300,8 +302,9 @@ print(f"weights of the same row on the same words: differ by up to {moved:.2f}")
 assert moved > 0.01
 
 # %% [markdown]
-# It does not follow. The changed word's own key competes in the softmax, and what it wins the others lose. A single layer
-# *can* be steered by a word that it has not fetched. *The same map, two mechanisms* shows models that do just this.
+# It does not follow. The changed word's own key competes in the softmax, and what it wins the others lose. A single
+# layer *can* be steered by a word that it has not fetched. *The same map, two mechanisms* shows models that do just
+# this.
 
 # %%
 pd.DataFrame(found, columns=["holds", "does not", "its difference"]).round(2)

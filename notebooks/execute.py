@@ -1,4 +1,4 @@
-"""Execute the notebooks: each .py (percent format) becomes an .ipynb with its outputs, byte for byte the same each time.
+"""Execute the notebooks: each .py (percent format) becomes an .ipynb with its outputs, the same bytes each time.
 
     python notebooks/execute.py                 all of them, with full settings
     python notebooks/execute.py 3 5             some, by number
@@ -46,7 +46,7 @@ def execute(notebook: Any, seconds: int = 3600) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}
         NotebookClient(notebook, timeout=seconds, kernel_name="python3", resources=resources).execute()
-    for number, cell in enumerate(notebook.cells):
+    for cell in notebook.cells:
         cell["metadata"] = {}  # the times of execution
         if cell.cell_type == "code":
             cell["outputs"] = [_kept(output) for output in _joined(cell["outputs"])]

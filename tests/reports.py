@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pictures import uniform, view_of
 
+from pictures import uniform, view_of
 from probe import store
 from probe.models.config import make_config
 from probe.report.material import Material
@@ -88,7 +88,7 @@ def material(
         metrics=metrics,
         parameters={"W_E": 2304, "W_pos": 1152, "blocks.0.attn.W_QKV": 12288, "blocks.1.mlp.W_in": 16384, "_W_U": 2304},
         view=view,
-        along=_along(first, steps),
+        along=_along(first, steps) if steps else None,
         results=_results(first),
     )
 
@@ -171,4 +171,5 @@ def _results(tokens: Sequence[str]) -> dict[str, AnalysisResult]:
 
 
 def _effect(value: float) -> dict[str, float]:
-    return {"value": value, "low": value - 0.05, "high": value + 0.05}
+    spread = 0.05 if value else 0.0
+    return {"value": value, "low": value - spread, "high": value + spread}

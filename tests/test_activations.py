@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from support import SHAPES, perturbed, tokens_for
@@ -148,3 +150,22 @@ def test_a_sweep_changes_no_weight_and_leaves_no_hook(setting: tuple) -> None:
 def test_sizes_are_read_from_either_kind_of_model(setting: tuple) -> None:
     model = setting[0]
     assert shape_of(model) == shape_of(HookedTransformer(model)) == (2, 4)
+
+
+def test_a_hook_that_fires_under_another_name_is_kept_by_the_one_asked_for() -> None:
+    """A bridge answers to TransformerLens's names, but its hook points have names of their own."""
+
+    class Bridge:
+        cfg = SimpleNamespace(n_layers=1, n_heads=1)
+
+        def run_with_hooks(self, tokens, fwd_hooks):
+            for _, hook in fwd_hooks:
+                hook(tokens.float(), hook=SimpleNamespace(name="blocks.0.attn.v.hook_out"))
+            return tokens.float()
+
+        def run_with_cache(self, *args): ...
+
+        def __call__(self, *args): ...
+
+    _, seen = cached(Bridge(), torch.ones(1, 2, dtype=torch.long), ["blocks.0.attn.hook_v"])
+    assert seen["blocks.0.attn.hook_v"].tolist() == [[1.0, 1.0]]

@@ -38,7 +38,7 @@ def test_looking_in_one_call_is_asking_and_drawing(run):
     parts = (question.queries, question.candidates, question.answers)
     view = probe.attention_view(question.title, attention, prediction, *parts, layers=[1])
     looked = probe.look(run, "the animal did not cross...", layers=[1])
-    assert probe.attention_svg(looked) == probe.attention_svg(view) == looked._repr_svg_()
+    assert probe.attention_svg(looked, "paper") == probe.attention_svg(view, "paper") == looked._repr_svg_()
 
 
 def test_a_figure_shows_itself_without_what_every_commit_changes(run):

@@ -47,12 +47,14 @@ if TYPE_CHECKING:
     from probe.lab import figure as figure
     from probe.lab import formation_of as formation_of
     from probe.lab import heads_of as heads_of
+    from probe.lab import interchange_of as interchange_of
     from probe.lab import keep_model as keep_model
     from probe.lab import lens_of as lens_of
     from probe.lab import look as look
     from probe.lab import make_plan as make_plan
     from probe.lab import open_model as open_model
     from probe.lab import plan_run as plan_run
+    from probe.lab import probes_of as probes_of
     from probe.lab import report_on as report_on
     from probe.lab import roles_of as roles_of
     from probe.lab import run_dataset as run_dataset
@@ -111,9 +113,9 @@ _HOME = {
     "probe.figures.view": ["AttentionView", "attention_view"],
     "probe.lab": (
         "answer_rows_of ask attention_of attribution_of audit_of contrasts_of drawable evidence_of figure "
-        "formation_of heads_of keep_model lens_of look make_plan open_model plan_run report_on roles_of "
-        "run_dataset stability_of summary sweeps_of trace_run train train_here train_side_by_side "
-        "untrained_model write_report"
+        "formation_of heads_of interchange_of keep_model lens_of look make_plan open_model plan_run probes_of "
+        "report_on roles_of run_dataset stability_of summary sweeps_of trace_run train train_here "
+        "train_side_by_side untrained_model write_report"
     ).split(),
     "probe.metrics": ["Score", "logit_difference"],
     "probe.models.config": ["ModelConfig", "make_config"],

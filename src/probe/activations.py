@@ -82,7 +82,8 @@ def intervened(
     if isinstance(model, Transformer):
         logits = model(tokens, tap)
     else:
-        hooks = [(name, lambda tensor, hook: tap(hook.name, tensor)) for name in sorted({*names, *edits})]
+        # by the name that was asked for: a bridge fires aliases under names of its own
+        hooks = [(name, lambda tensor, hook, name=name: tap(name, tensor)) for name in sorted({*names, *edits})]
         try:
             logits = model.run_with_hooks(tokens, fwd_hooks=hooks)
         except AttributeError as error:  # how TransformerLens says that there is no such hook point
@@ -150,7 +151,8 @@ def sweep(
     of other sentences, each [example, …] as the model computes them, or [1, …] for the same value everywhere.
 
     Many sites run as one batch of up to `rows` sentences. On a plain `Transformer` the run resumes at the patched
-    layer, from a stream computed once, and the last block works for the last position alone.
+    layer, from a stream computed once, the last block works for the last position alone, and what that block holds
+    for other queries is not run at all, because nothing that is read depends on it.
 
     Raises:
         KeyError: no value for a site, or a site that this model never computes.
@@ -163,15 +165,20 @@ def sweep(
             raise KeyError(f"the model has no layer {site.layer}")
     n, d_vocab = len(tokens), 0
     streams: dict[int, Tensor] = {}
-    if isinstance(model, Transformer):
+    results: dict[int, Tensor] = {}
+    if isinstance(model, Transformer) and sites:
         x = model.embedded(tokens)
         for layer, block in enumerate(model.blocks):
             streams[layer] = x
             x = block(x) if layer < n_layers - 1 else x
-    results: dict[int, Tensor] = {}
+        unread = [i for i, site in enumerate(sites) if _unread(site, n_layers, tokens.shape[1])]
+        if unread:
+            untouched: dict[str, Edit] = {sites[i].name: lambda tensor: tensor for i in unread}  # they must exist
+            plain = resumed(model, streams[n_layers - 1], n_layers - 1, untouched)
+            results |= dict.fromkeys(unread, plain)
     for layer in sorted({site.layer for site in sites}):
         for name in sorted({site.name for site in sites if site.layer == layer}):
-            chosen = [i for i, site in enumerate(sites) if site.name == name]
+            chosen = [i for i, site in enumerate(sites) if site.name == name and i not in results]
             each = max(1, rows // n)
             for first in range(0, len(chosen), each):
                 part = chosen[first : first + each]
@@ -183,6 +190,16 @@ def sweep(
                 d_vocab = logits.shape[-1]
                 results |= dict(zip(part, logits.view(len(part), n, d_vocab), strict=True))
     return torch.stack([results[i] for i in range(len(sites))]) if sites else torch.empty(0, n, d_vocab)
+
+
+OF_QUERIES: frozenset[str] = frozenset({"q", "pattern", "z", "attn_out", "resid_mid", "mlp_out", "resid_post"})
+"""Kinds that, in the last layer, nobody reads at any position but the one that answers."""
+
+
+def _unread(site: Site, n_layers: int, pos: int) -> bool:
+    """Whether nothing that is read depends on a site: patching it changes nothing, exactly."""
+    late = site.layer == n_layers - 1 and site.kind in OF_QUERIES
+    return late and site.position is not None and site.position % pos != pos - 1
 
 
 def _edit(sites: Sequence[Site], value: Tensor, n: int) -> Edit:

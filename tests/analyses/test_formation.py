@@ -33,6 +33,13 @@ def test_each_curve_has_its_own_date_or_none() -> None:
     assert dated.loc[("in-context score", MODEL, MODEL), "after"] == pytest.approx(-4.0)
 
 
+def test_a_curve_in_two_phases_has_two_rows() -> None:
+    _, changes = formation(rows_of(MODEL, "loss", [4.0] * 6 + [3.0] * 7 + [1.0] * 7), "none", NOWHERE)
+    assert changes.table["step"].tolist() == pytest.approx([137.5, 312.5])
+    assert changes.table["before"].tolist() == pytest.approx([4.0, 3.0])
+    assert changes.table["after"].tolist() == pytest.approx([3.0, 1.0])
+
+
 def test_too_few_checkpoints_are_refused() -> None:
     with pytest.raises(ProbeError, match="4 checkpoints are too few"):
         formation(rows_of(0, "induction", [0.0, 0.0, 1.0, 1.0]), "none", NOWHERE)

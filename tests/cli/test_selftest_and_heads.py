@@ -88,7 +88,8 @@ def test_a_task_means_its_newest_run_or_a_new_one_and_its_formation_is_dated(
     assert probe(["heads", "--task", "induction", "--json", "--formation", *there]) == 0
     found = json.loads(capsys.readouterr().out)
     assert len({row["step"] for row in found["formation"]["table"]}) == 11
-    assert len(found["formation-changes"]["table"]) == 3 + 8 * 6
+    changes = found["formation-changes"]["table"]
+    assert len({(row["metric"], row["layer"], row["head"]) for row in changes}) == 3 + 8 * 6
     assert probe(["heads", "--task", "induction", *there]) == 0
     said = capsys.readouterr()
     assert "the newest run of induction" in said.err

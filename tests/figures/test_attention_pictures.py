@@ -15,15 +15,26 @@ from hypothesis import strategies as st
 
 from probe.figures.attention_print import attention_print
 from probe.figures.attention_svg import CELL, attention_svg
+from probe.figures.drawing import MARGIN
 from probe.figures.layout import lay_out, map_names
 
 NS = "{http://www.w3.org/2000/svg}"
 PAIR = (["the", "animal", "was", "tired", "so", "the"], ["the", "animal", "was", "wet", "so", "the"])
 
 
-def cells(svg: str) -> list[ElementTree.Element]:
-    """The rectangles that carry a weight: those with a title."""
-    return [rect for rect in ElementTree.fromstring(svg).iter(f"{NS}rect") if rect.find(f"{NS}title") is not None]
+def cells(svg: str) -> list[tuple[int, int, ElementTree.Element]]:
+    """Query, key and rectangle of every weight of every map."""
+    rows = [element for element in ElementTree.fromstring(svg).iter() if "data-row" in element.attrib]
+    return [
+        (int(row.attrib["data-row"]), int(rect.attrib["data-column"]), rect)
+        for row in rows
+        for rect in row.iter(f"{NS}rect")
+        if "data-column" in rect.attrib
+    ]
+
+
+def title(rect: ElementTree.Element) -> str:
+    return rect.findtext(f"{NS}title") or ""
 
 
 def words(svg: str) -> str:
@@ -37,42 +48,41 @@ def test_every_weight_is_a_cell_at_its_key_and_query_as_opaque_as_it_weighs(make
     tokens = ["a", "b", "c"]
     found = cells(attention_svg(make_view(tokens, layers=1, heads=1)))
     assert len(found) == 2 * 6  # the mean of the block and its head, six cells each
-    for rect in found:
-        key, query = int(rect.attrib["x"]) // CELL, int(rect.attrib["y"]) // CELL
-        assert key <= query
+    for query, key, rect in found:
+        assert key <= query and float(rect.attrib["x"]) == key * CELL
         assert float(rect.attrib["fill-opacity"]) == pytest.approx(1 / (query + 1), abs=0.006)
-        title = rect.findtext(f"{NS}title")
-        assert title == f"{tokens[query]} ({query}) → {tokens[key]} ({key}) {1 / (query + 1):.2f}"
+        assert float(rect.attrib["data-value"]) == pytest.approx(1 / (query + 1), abs=1e-4)
+        assert title(rect) == f"{tokens[query]} ({query}) → {tokens[key]} ({key}) {1 / (query + 1):.2f}"
 
 
 def test_words_that_stand_twice_keep_their_own_columns(make_view):
     found = cells(attention_svg(make_view(["the", "the", "the"], layers=1, heads=1)))
-    assert len({(rect.attrib["x"], rect.attrib["y"]) for rect in found}) == 6
+    assert len({(query, key) for query, key, _ in found}) == 6
 
 
 def test_two_sentences_with_the_same_attention_have_no_difference(make_view):
     found = cells(attention_svg(make_view(*PAIR, layers=1, heads=2)))
     assert len(found) == 2 * 3 * 21  # two sentences, three maps, 21 cells; nothing in the difference
-    assert not any(re.search(r" [+-]0\.\d\d$", rect.findtext(f"{NS}title") or "") for rect in found)
+    assert not any(re.search(r" [+-]0\.\d\d$", title(rect)) for _, _, rect in found)
 
 
-def test_a_difference_is_second_minus_first_and_red_where_less(make_view):
+def test_a_difference_is_second_minus_first_and_has_its_own_hue_where_less(make_view):
     view = make_view(*PAIR, layers=1, heads=1)
     first, second = view.sentences
     moved = second.weights.copy()
     moved[0, 0, 5] = [0, 0, 0, 1, 0, 0]
     object.__setattr__(second, "weights", moved)
     object.__setattr__(second, "block_means", moved.mean(axis=1))
-    signed = [r for r in cells(attention_svg(view)) if re.search(r" [+-]\d\.\d\d$", r.findtext(f"{NS}title") or "")]
-    values = {(r.attrib["class"], int(r.attrib["x"]) // CELL, (r.findtext(f"{NS}title") or "")[-5:]) for r in signed}
-    assert values == {("w", 3, "+0.83"), *(("d", key, "-0.17") for key in (0, 1, 2, 4, 5))}
+    signed = [(key, r) for _, key, r in cells(attention_svg(view)) if re.search(r" [+-]\d\.\d\d$", title(r))]
+    values = {(r.attrib.get("class", "f-more"), key, title(r)[-5:]) for key, r in signed}
+    assert values == {("f-more", 3, "+0.83"), *(("f-less", key, "-0.17") for key in (0, 1, 2, 4, 5))}
 
 
 def test_the_changed_word_is_named_and_marked_in_a_pair(make_view):
     view = make_view(*PAIR)
     assert view.changed == (3,)
     root = ElementTree.fromstring(attention_svg(view))
-    marked = {element.text for element in root.iter(f"{NS}text") if "m" in element.attrib.get("class", "").split()}
+    marked = {element.text for element in root.iter(f"{NS}text") if "f-less" in element.attrib["class"]}
     assert "tired" in marked
     assert "animal" not in marked
     assert "difference" in words(attention_svg(view))
@@ -111,7 +121,7 @@ def test_an_svg_stands_alone(make_view):
     root = ElementTree.fromstring(svg)
     assert root.tag == f"{NS}svg"
     assert {element.tag.removeprefix(NS) for element in root.iter()} <= {
-        "svg", "title", "style", "rect", "text", "g", "path",
+        "svg", "title", "desc", "style", "rect", "text", "g", "path",
     }  # fmt: skip
     assert svg.replace("http://www.w3.org/2000/svg", "").count("http") == 0
     assert "url(" not in svg and "@import" not in svg
@@ -120,7 +130,7 @@ def test_an_svg_stands_alone(make_view):
 
 def test_hostile_words_are_words_in_an_svg(make_view, hostile):
     svg = attention_svg(make_view(hostile))
-    titles = {rect.findtext(f"{NS}title") for rect in cells(svg)}
+    titles = {title(rect) for _, _, rect in cells(svg)}
     last = len(hostile) - 1
     for place, word in enumerate(hostile):
         assert f"{hostile[last]} ({last}) → {word} ({place}) {1 / len(hostile):.2f}" in titles
@@ -180,8 +190,8 @@ def test_print_draws_a_heavier_weight_darker(make_view):
     one = layout.maps[0]
 
     def brightness(key: int) -> float:
-        x = int((one.x + key + 0.5) / layout.width * image.shape[1])
-        y = int((one.y + 1.5) / layout.height * image.shape[0])
+        x = int(((one.x + key + 0.5) * CELL + MARGIN) / (layout.width * CELL + 2 * MARGIN) * image.shape[1])
+        y = int(((one.y + 1.5) * CELL + MARGIN) / (layout.height * CELL + 2 * MARGIN) * image.shape[0])
         return float(image[y - 3 : y + 3, x - 3 : x + 3, :3].mean())
 
     assert brightness(0) < brightness(1) - 0.3

@@ -321,7 +321,10 @@ def test_a_figure_says_what_it_shows_and_where_from():
 def test_parts_stand_apart():
     one = figure(heat(("a", "b")), heat(("c", "d")))
     boxes = [(m.x, m.y, m.values.shape) for m in draw(one).marks if isinstance(m, Cells) and m.values.shape == (2, 2)]
-    assert len(boxes) == 2 and boxes[1][1] > boxes[0][1] + 40
+    assert len(boxes) == 2 and boxes[1][0] > boxes[0][0] + 100, "side by side where there is room"
+    wide = heat(tuple(f"a rather long word {i}" for i in range(19)))
+    ys = [m.y for m in draw(figure(wide, wide)).marks if isinstance(m, Cells) and m.values.shape == (19, 19)]
+    assert ys[1] > ys[0] + 19 * 20, "one under the other where there is not"
 
 
 def test_numbers_are_written_as_people_read_them():

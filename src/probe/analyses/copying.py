@@ -88,8 +88,8 @@ def copying(
         seed: of the sequences.
 
     Returns:
-        A row for each `layer, head, metric` (`copying`, `copying eigenvalues`), as `analyses.heads.head_scores`. The
-        control of each score is the other one.
+        A row for each `layer, head, metric` (`copying`, `copying eigenvalues`), as `analyses.heads.head_scores`; the
+        control is chance.
     """
     generator, length = Generator().manual_seed(seed), min(25, longest, d_vocab)
     tokens = torch.stack([torch.randperm(d_vocab, generator=generator)[:length] for _ in range(n)])
@@ -101,14 +101,14 @@ def copying(
             share, ratio = sum(each) / n, float(eigen[layer, head])
             low, high = bootstrap_interval(each, resamples=1000)
             agreed = "copying" if min(share, ratio) >= COPIES_FROM else ""
-            of_share = {"value": share, "low": low, "high": high, "floor": 1 / d_vocab, "control": ratio}
-            of_ratio = {"value": ratio, "low": ratio, "high": ratio, "floor": 0.0, "control": share}
+            of_share = {"value": share, "low": low, "high": high, "floor": 1 / d_vocab, "control": 1 / d_vocab}
+            of_ratio = {"value": ratio, "low": ratio, "high": ratio, "floor": 0.0, "control": 0.0}
             rows.append({**place, "metric": "copying", **of_share, "maximum": 1.0, "name": agreed})
             rows.append({**place, "metric": "copying eigenvalues", **of_ratio, "maximum": 1.0, "name": ""})
     return AnalysisResult(
         name="copying",
         table=pd.DataFrame(rows),
-        unit="share of raised logits; ratio of eigenvalues",
+        unit="share of raised logits, ratio of eigenvalues",
         maximum=1.0,
         floor="1 / d_vocab; 0",
         convention=f"{n} sequences of {length} distinct random words; keys weighted by the attention they get",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from probe.change_points import ALPHA, FEWEST, candidate_steps, find_change
+from probe.change_points import ALPHA, FEWEST, candidate_steps, find_changes
 from probe.errors import ProbeError
 from probe.result import AnalysisResult, Provenance
 
@@ -30,8 +30,8 @@ def formation(
         provenance: of the run.
 
     Returns:
-        The curves, and for each `metric, layer, head` its change: `step` with its 95 % interval `low`, `high`, levels
-        `before` and `after`, `duration` in steps; all empty where the curve shows none.
+        The curves, and for each `metric, layer, head` a row a change (two at most): `step` with its 95 % interval
+        `low`, `high`, levels `before` and `after`, `duration` in steps; one row with these empty where there is none.
 
     Raises:
         ProbeError: too few checkpoints to date anything.
@@ -46,14 +46,15 @@ def formation(
         curve_of.setdefault((row["metric"], row["layer"], row["head"]), {})[row["step"]] = row["value"]
     dated = []
     for (metric, layer, head), curve in curve_of.items():
-        change = find_change([curve[step] for step in at], steps)
-        found = {name: None for name in ("step", "low", "high", "before", "after", "duration")}
-        if change is not None:
-            found = {"step": change.at, "low": change.low, "high": change.high, "duration": change.duration}
-            found |= {"before": change.before, "after": change.after}
-        dated.append({"metric": metric, "layer": layer, "head": head, **found})
+        place = {"metric": metric, "layer": layer, "head": head}
+        changes = find_changes([curve[step] for step in at], steps)
+        dated += [
+            {**place, "step": each.at, "low": each.low, "high": each.high}
+            | {"before": each.before, "after": each.after, "duration": each.duration}
+            for each in changes
+        ] or [place]
     columns = ["metric", "layer", "head", "step", "low", "high", "before", "after", "duration"]
-    changes = pd.DataFrame(dated, columns=columns).astype(dict.fromkeys(columns[3:], float))
+    table_of_changes = pd.DataFrame(dated, columns=columns).astype(dict.fromkeys(columns[3:], float))
     gap = min(b - a for a, b in zip(at, at[1:], strict=False))
     curves = AnalysisResult(
         name="formation",
@@ -67,12 +68,13 @@ def formation(
     )
     dates = AnalysisResult(
         name="formation-changes",
-        table=changes,
+        table=table_of_changes,
         unit="training steps",
         maximum=float(at[-1]),
         floor=f"none is dated in a curve of noise, but in {ALPHA:.1%} of them",
-        convention="midpoint of a logistic step by least squares, where it beats one level (simulated) and a line "
-        "(BIC); 95 % interval of the profile likelihood, n reduced for autocorrelation; duration from 10 % to 90 %",
+        convention="midpoints of one or two logistic steps by least squares, where they beat one level or one step "
+        "(simulated) and a line (BIC); 95 % interval of the profile likelihood, n reduced for autocorrelation; "
+        "duration from 10 % to 90 %",
         provenance=provenance,
         details={"checkpoints": len(at), "gap": gap},
     )

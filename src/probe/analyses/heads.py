@@ -202,7 +202,7 @@ def head_scores(
     return AnalysisResult(
         name="heads",
         table=pd.DataFrame(rows),
-        unit="share of attention; nats (entropy); tokens (effective tokens)",
+        unit="share of attention (entropy: nats, tokens)",
         maximum=1.0,
         floor="uniform attention, per score; of entropies one token",
         convention=f"{n} random sequences of each period {listed}; words distinct in a copy, all read twice",

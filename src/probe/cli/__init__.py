@@ -22,6 +22,7 @@ from probe.cli.figure import figure
 from probe.cli.generate_task import generate_task
 from probe.cli.heads import heads
 from probe.cli.listing import doctor, runs, tasks
+from probe.cli.probes import probes
 from probe.cli.report import report
 from probe.cli.reproduce import reproduce
 from probe.cli.selftest import selftest
@@ -48,6 +49,7 @@ COMMANDS = {
     "audit": audit,
     "heads": heads,
     "trace": trace,
+    "probes": probes,
     "report": report,
     "compare": compare,
     "verify": verify,

@@ -22,6 +22,7 @@ def compare(
 ) -> None:
     """Say where runs agree: accuracies, strategies, and which head of one does what which head of another does."""
     from probe import lab, store
+    from probe.report.document import Table
     from probe.report.plain import report_text
 
     if len(run) < 2:
@@ -35,7 +36,7 @@ def compare(
             part.name: {"columns": part.columns, "rows": [[getattr(c, "text", c) for c in row] for row in part.rows]}
             for section in made.sections
             for part in section.parts
-            if hasattr(part, "rows")
+            if isinstance(part, Table)
         }
         print_json({"path": str(path), **made.numbers, "tables": tables, "missing": missing})
         return

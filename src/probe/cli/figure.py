@@ -49,7 +49,7 @@ def figure(
         if given not in choices:
             raise ProbeError(f"{option} {given}: {nearest(given, choices)}")
     found = store.open_run(runs, run)
-    drawn = lab.figure(found, name, lambda said: hint(said, quiet or json))
+    drawn = lab.figure(found, name, lambda said: hint(said, quiet or json), sentence)
     if part is not None:
         kept = tuple(one for one in drawn.parts if part.lower() in one.title.lower())
         if not kept:
@@ -71,13 +71,14 @@ def _made(drawn: Any, kind: str, style: Any) -> str | bytes:
 def _list(run: Any, json: bool) -> None:
     """What can be drawn, and what it takes to draw the rest."""
     from probe import lab
-    from probe.figures.catalogue import FIGURES
+    from probe.figures.catalogue import ATTENTION, FIGURES
 
     ready = lab.drawable(run)
+    about = {ATTENTION: "where every head looks, for --sentence"} | {name: kind.about for name, kind in FIGURES.items()}
     if json:
-        rows = [{"name": name, "shows": FIGURES[name].about, "needs": command} for name, command in ready.items()]
+        rows = [{"name": name, "shows": about[name], "computed_by": command} for name, command in ready.items()]
         print_json({"run": run.name, "figures": rows})
         return
     print(f"figures of {run.name}")
     for name, command in ready.items():
-        print(f"  {name.ljust(14)} {FIGURES[name].about}{f'   needs: {command}' if command else ''}")
+        print(f"  {name.ljust(14)} {about[name]}{f'   missing yet: {command}' if command else ''}")

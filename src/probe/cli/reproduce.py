@@ -49,6 +49,8 @@ def reproduce(
     from probe.reproductions.corpus import find_corpus
 
     chosen = [lab.reproduction_of(each) for each in (MINUTES if name == "all" else [name])]
+    if config is not None and name not in ("sizes", "all"):
+        raise ProbeError(f"--config {config}: only sizes reads one")
     if config is not None and not config.is_file():
         raise ProbeError(f"--config {config}: no such file")
     if any(one.needs_corpus for one in chosen):
@@ -56,20 +58,21 @@ def reproduce(
     found: dict[str, Any] = {}
     failed: list[str] = []
     for one in chosen:
-        settings = Settings(quick=quick, corpus=corpus if one.needs_corpus else None, config=config)
+        text, own = corpus if one.needs_corpus else None, config if one.name == "sizes" else None
+        settings = Settings(quick=quick, corpus=text, config=own)
         rows = lab.rows_of(one, settings, seeds, out)
         try:
             if not judge:
-                count = processes or available_cores()
+                count = 1 if one.alone else processes or available_cores()
                 lab.run_rows(
                     rows, count, lambda row, said: hint(f"{row.name} {row.key} seed {row.seed}: {said}", quiet)
                 )
         finally:  # what was run before an interruption is judged and kept
-            judged, text = lab.write_section(one, rows, settings, out)
+            judged, section = lab.write_section(one, rows, settings, out)
         found[one.name] = [lab.as_dict(each) for each in judged]
         failed += [each.claim.statement for each in judged if each.failed]
         if not json:
-            print(text + f"\n\nwritten to {lab.folder_of(one.name, settings, out)}/\n")
+            print(section + f"\n\nwritten to {lab.folder_of(one.name, settings, out)}/\n")
     if json:
         print_json({"quick": quick, "reproductions": found})
     if failed:

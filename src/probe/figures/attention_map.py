@@ -20,6 +20,7 @@ from probe.figures.svg import _pixels, _png, text, to_svg
 LEVELS = 16
 """Strengths are drawn in so many steps."""
 SMALLEST = 0.01
+LESS = ' class="l-less"'
 VECTOR = 48
 """Up to so many words cells are shapes; of more, pixels."""
 
@@ -58,7 +59,7 @@ def attention_map_svg(one: AttentionMap) -> str:
     if labelled:
         frame.append(Label(x=x + side, y=y + 8, text="from ↓ to →", size=9, ink="quiet", anchor="end", prose=True))
     drawing = Drawing(
-        title=f"{one.title}: attention from each word to those before it",
+        title=f"Attention, {one.title}",
         width=max(x + side + 2, x + width_of(shown(one.title, 40)) * 0.95),
         height=y + side + (room + 4 if labelled else 2),
         marks=(*marks, Label(x=0, y=0, text=_HERE), *frame),
@@ -109,16 +110,19 @@ def _words(one: AttentionMap, words: list[str], x: float, y: float, cell: float,
 
 def _paths(one: AttentionMap, x: float, y: float, cell: float, about: str) -> str:
     """Cells of one sign and level as one path of strokes as thick as a cell, in units of cells: the shortest way."""
-    strengths = np.clip(np.abs(one.values), 0, 1)
-    level = np.ceil(strengths * LEVELS).astype(int)
-    drawn: dict[tuple[bool, int], list[str]] = {}
-    for query, key in np.argwhere(strengths >= SMALLEST):
-        drawn.setdefault((bool(one.values[query, key] < 0), int(level[query, key])), []).append(f"M{key} {query}h1")
+    signs = np.where(np.abs(one.values) < SMALLEST, 0, np.sign(one.values))
+    levels = (signs * np.ceil(np.clip(np.abs(one.values), 0, 1) * LEVELS)).astype(int)
+    drawn: dict[int, list[str]] = {}
+    for query, row in enumerate(levels):
+        ends = [0, *(np.flatnonzero(np.diff(row)) + 1).tolist(), len(row)]
+        for start, end in zip(ends, ends[1:], strict=False):  # neighbours of one level are one stroke
+            if row[start]:
+                drawn.setdefault(int(row[start]), []).append(f"M{start} {query}h{end - start}")
     paths = "".join(
-        f'<path class="l-{"less" if negative else "more"}" stroke-opacity="{step / LEVELS:.2g}" d="{"".join(cells)}"/>'
-        for (negative, step), cells in sorted(drawn.items())
+        f'<path{LESS if level < 0 else ""} opacity="{abs(level) / LEVELS:.2g}" d="{"".join(strokes)}"/>'
+        for level, strokes in sorted(drawn.items())
     )
-    return f'<g {about} transform="translate({x:g} {y + cell / 2:g}) scale({cell:g})">{paths}</g>'
+    return f'<g class="l-more" {about} transform="translate({x:g} {y + cell / 2:g}) scale({cell:g})">{paths}</g>'
 
 
 def _picture(one: AttentionMap, x: float, y: float, side: float, about: str) -> str:

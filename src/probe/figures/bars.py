@@ -8,10 +8,9 @@ are ticks across the lane. Serves accuracies, head scores, ranges of faithfulnes
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from probe.figures.drawing import Drawing, Label, Mark, Number, Shape, box, interval, number, short, width_of
+from probe.figures.drawing import Drawing, Ink, Label, Mark, Number, Shape, box, interval, number, short, width_of
 from probe.figures.svg import Style, to_svg
 
 LENGTH = 300.0
@@ -19,8 +18,12 @@ LENGTH = 300.0
 LANE = 13.0
 """Height of our bar."""
 GREY = 9.0
-LONGEST = 34
+LONGEST = 40
 """Columns of a name; more are cut."""
+
+
+Beside = tuple[str, Number] | tuple[str, Number, Number, Number]
+"""Name and value of a control, and the ends of its interval where it has one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +35,8 @@ class Bar:
     low: Number | None = None
     """Ends of its 95 % interval."""
     high: Number | None = None
-    beside: tuple[tuple[str, Number], ...] = ()
-    """Names and values of controls: untrained, cheat, shuffled."""
+    beside: tuple[Beside, ...] = ()
+    """Controls: untrained, cheat, shuffled."""
     floor: Number | None = None
     maximum: Number | None = None
     group: str = ""
@@ -57,109 +60,123 @@ def bars_svg(bars: Bars, style: Style = "auto") -> str:
     return to_svg(draw_bars(bars), style)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Axis:
+    """From values to px."""
+
+    left: Number
+    low: Number
+    high: Number
+    signed: bool
+    """Whether numbers carry their sign, because some value is negative."""
+
+    def at(self, value: Number) -> Number:
+        return self.left + LENGTH * (value - self.low) / (self.high - self.low)
+
+    @property
+    def origin(self) -> Number:
+        """Where bars begin: at 0 where the axis holds it."""
+        return min(max(0.0, self.low), self.high)
+
+
 def draw_bars(bars: Bars) -> Drawing:
     """Lay out bars from the top down, each with its number at the right."""
-    low, high = _ends(bars)
-    signed = low < 0
-    names = [short(bar.label, LONGEST) for bar in bars.bars] + [
-        short(name, LONGEST) for bar in bars.bars for name, _ in bar.beside
-    ]
-    left = max((width_of(name) for name in names), default=0) + 8
-
-    def at(value: Number) -> Number:
-        return left + LENGTH * (value - low) / (high - low)
-
-    marks: list[Mark] = [Label(x=0, y=13, text=short(bars.title, 110), size=12, bold=True, prose=True)]
-    y, group, reach = 28.0, "", width_of(short(bars.title, 110), 12)
-    grid = y
+    axis = _axis(bars)
+    title = short(bars.title, 110)
+    heading: list[Mark] = [Label(x=0, y=13, text=title, size=12, bold=True, prose=True)]
+    y, group, reach, grid = 28.0, "", width_of(title, 12), 28.0
     lanes: list[Mark] = []
     for bar in bars.bars:
         if bar.group != group:
             group = bar.group
             lanes.append(Label(x=0, y=y + 14, text=short(group, 80), bold=True, prose=True))
             y += 20
-        top, height = y, LANE + len(bar.beside) * (GREY + 2)
-        said = interval(bar.value, bar.low, bar.high, signed)
-        data = {"bar": bar.label, "value": f"{bar.value:.4g}"}
-        told = f"{bar.label}: {said}"
-        lanes.append(box(at(low), top, LENGTH, height, fill="line", opacity=0.13))
-        lanes.append(
-            box(
-                min(at(0 if signed else low), at(bar.value)),
-                top,
-                abs(at(bar.value) - at(0 if signed else low)),
-                LANE,
-                fill="less" if signed and bar.value < 0 else "more",
-                title=told,
-                data=data,
-            )
-        )
-        lanes.append(Label(x=left - 6, y=top + 10.5, text=short(bar.label, LONGEST), anchor="end"))
-        lanes += _whisker(at, bar, top + LANE / 2)
-        ends = [at(bar.value)] + [at(bound) for bound in (bar.high, bar.maximum) if bound is not None]
-        x = max(left + LENGTH, *ends) + 8
-        lanes.append(Label(x=x, y=top + 10.5, text=said))
-        reach = max(reach, x + width_of(said))
-        y += LANE + 2
-        for name, value in bar.beside:
-            data = {"bar": bar.label, "beside": name, "value": f"{value:.4g}"}
-            start, end = sorted((at(0 if signed else low), at(value)))
-            told = f"{bar.label}, {name}: {number(value, signed)}"
-            lanes.append(box(start, y, end - start, GREY, fill="line", title=told, data=data))
-            lanes.append(Label(x=left - 6, y=y + 8, text=short(name, LONGEST), size=10, ink="quiet", anchor="end"))
-            lanes.append(Label(x=x, y=y + 8, text=number(value, signed), size=10, ink="quiet"))
-            y += GREY + 2
-        for name, value in (("floor", bar.floor), ("maximum", bar.maximum)):
-            if value is not None:
-                tick = ((at(value), top - 2), (at(value), top + height + 2))
-                said = f"{bar.label}: {name} {number(value, signed)}"
-                dashed = name == "maximum"
-                lanes.append(Shape(points=tick, stroke="text", width=1.5, dashed=dashed, title=said))
-        y += 6
-    marks += _axis(at, low, high, grid, y)
-    marks += lanes
+        marks, height, right = _lane(bar, axis, y)
+        lanes += marks
+        reach = max(reach, right)
+        y += height + 6
     unit = short(bars.unit, 70) + _legend(bars)
-    marks.append(Label(x=left, y=y + 30, text=unit, ink="quiet", prose=True))
+    footing = Label(x=axis.left, y=y + 30, text=unit, ink="quiet", prose=True)
     return Drawing(
         title=bars.title,
-        width=max(reach, left + width_of(unit)),
+        width=max(reach, axis.left + width_of(unit)),
         height=y + 36,
-        marks=tuple(marks),
+        marks=(*heading, *_scale(axis, grid, y), *lanes, footing),
         description=f"{len(bars.bars)} bars, {bars.unit}",
     )
 
 
-def _ends(bars: Bars) -> tuple[Number, Number]:
-    """The axis, grown to hold everything."""
-    values = [
+def _axis(bars: Bars) -> _Axis:
+    """An axis that holds everything, beside the longest name."""
+    names = [bar.label for bar in bars.bars] + [name for bar in bars.bars for name, *_ in bar.beside]
+    known = [bar.value for bar in bars.bars] + [numbers[0] for bar in bars.bars for _, *numbers in bar.beside]
+    values = known + [
         value
         for bar in bars.bars
-        for value in (bar.value, bar.low, bar.high, bar.floor, bar.maximum, *(v for _, v in bar.beside))
+        for value in (bar.low, bar.high, bar.floor, bar.maximum, *(v for _, *ends in bar.beside for v in ends))
         if value is not None
     ]
     low, high = min([bars.low, *values]), max([bars.high, *values])
-    return low, high if high > low else low + 1.0
+    return _Axis(
+        left=max((width_of(short(name, LONGEST)) for name in names), default=0) + 8,
+        low=low,
+        high=high if high > low else low + 1.0,
+        signed=min(known, default=0.0) < -0.005,
+    )
 
 
-def _whisker(at: Callable[[Number], Number], bar: Bar, y: Number) -> list[Mark]:
-    """The interval, with its ends; a light line inside the bar, a dark one outside."""
-    if bar.low is None or bar.high is None:
+def _lane(bar: Bar, axis: _Axis, top: Number) -> tuple[list[Mark], Number, Number]:
+    """One bar and what stands beside it; its marks, its height and how far right they reach."""
+    height = LANE + 2 + len(bar.beside) * (GREY + 2)
+    x = axis.left + LENGTH + 8
+    said = interval(bar.value, bar.low, bar.high, axis.signed)
+    fill: Ink = "less" if axis.signed and bar.value < 0 else "more"
+    marks: list[Mark] = [
+        box(axis.left, top, LENGTH, height - 2, fill="line", opacity=0.13),
+        _bar(axis, bar.value, top, LANE, fill, f"{bar.label}: {said}", {"bar": bar.label}),
+        Label(x=axis.left - 6, y=top + 10.5, text=short(bar.label, LONGEST), anchor="end"),
+        *_whisker(axis, bar.low, bar.high, top + LANE / 2, 3.5),
+        Label(x=x, y=top + 10.5, text=said),
+    ]
+    reach, y = x + width_of(said), top + LANE + 2
+    for name, value, *ends in bar.beside:
+        low, high = ends or (None, None)
+        said = interval(value, low, high, axis.signed)
+        data = {"bar": bar.label, "beside": name}
+        marks += [
+            _bar(axis, value, y, GREY, "line", f"{bar.label}, {name}: {said}", data),
+            Label(x=axis.left - 6, y=y + 8, text=short(name, LONGEST), size=10, ink="quiet", anchor="end"),
+            *_whisker(axis, low, high, y + GREY / 2, 2.5),
+            Label(x=x, y=y + 8, text=said, size=10, ink="quiet"),
+        ]
+        reach, y = max(reach, x + width_of(said, 10)), y + GREY + 2
+    for name, value in (("floor", bar.floor), ("maximum", bar.maximum)):
+        if value is not None:
+            tick = ((axis.at(value), top - 2), (axis.at(value), top + height))
+            said = f"{bar.label}: {name} {number(value, axis.signed)}"
+            marks.append(Shape(points=tick, stroke="text", width=1.5, dashed=name == "maximum", title=said))
+    return marks, height, reach
+
+
+def _bar(axis: _Axis, value: Number, y: Number, height: Number, fill: Ink, title: str, data: dict[str, str]) -> Mark:
+    start, end = sorted((axis.at(axis.origin), axis.at(value)))
+    return box(start, y, end - start, height, fill=fill, title=title, data=data | {"value": f"{value:.4g}"})
+
+
+def _whisker(axis: _Axis, low: Number | None, high: Number | None, y: Number, half: Number) -> list[Mark]:
+    """The interval, with its ends; rimmed with paper, so that it is seen inside the bar too."""
+    if low is None or high is None:
         return []
-    a, b = at(bar.low), at(bar.high)
-    lines: list[Mark] = []
-    for points in (((a, y), (b, y)), ((a, y - 3.5), (a, y + 3.5)), ((b, y - 3.5), (b, y + 3.5))):
-        lines.append(Shape(points=points, stroke="paper", width=3))
-    for points in (((a, y), (b, y)), ((a, y - 3.5), (a, y + 3.5)), ((b, y - 3.5), (b, y + 3.5))):
-        lines.append(Shape(points=points, stroke="text", width=1.3))
-    return lines
+    a, b = axis.at(low), axis.at(high)
+    beam = ((a, y - half), (a, y + half), (a, y), (b, y), (b, y - half), (b, y + half))
+    return [Shape(points=beam, stroke="paper", width=3), Shape(points=beam, stroke="text", width=1.3)]
 
 
-def _axis(at: Callable[[Number], Number], low: Number, high: Number, top: Number, bottom: Number) -> list[Mark]:
+def _scale(axis: _Axis, top: Number, bottom: Number) -> list[Mark]:
     """Thin lines at round values, with the values under them."""
     marks: list[Mark] = []
-    for value in ticks(low, high):
-        x = at(value)
-        width = 1.0 if value == 0 else 0.5
+    for value in ticks(axis.low, axis.high):
+        x, width = axis.at(value), 1.0 if value == 0 else 0.5
         marks.append(Shape(points=((x, top - 4), (x, bottom)), stroke="line", width=width, opacity=0.6))
         marks.append(Label(x=x, y=bottom + 13, text=f"{value:g}", size=10, ink="quiet", anchor="middle"))
     return marks

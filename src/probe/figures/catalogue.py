@@ -1,7 +1,4 @@
-"""Every figure by name: what it shows, which results it needs, which command computes them, and how it is made.
-
-`attention` is drawn by `figures/attention_svg.py`, because it is of sentences and not of the whole run.
-"""
+"""Every figure by name: what it shows, which results it needs, which command computes them, and how it is made."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from probe.errors import NotThere, ProbeError, nearest
-from probe.figures import of_circuits, of_heads, of_presence, of_training
+from probe.figures import of_circuits, of_evidence, of_heads, of_presence, of_training
 from probe.figures.figure import Figure
 from probe.figures.findings import Findings
 
@@ -32,7 +29,10 @@ class Kind:
 
 FIGURES: Mapping[str, Kind] = {
     "scores": Kind(
-        about="accuracies beside the untrained model", make=of_training.scores, command="probe train --resume RUN"
+        about="accuracies beside the untrained model",
+        make=of_training.scores,
+        needs=("accuracy",),
+        command="probe report RUN",
     ),
     "training": Kind(
         about="loss and accuracies over training",
@@ -64,10 +64,13 @@ FIGURES: Mapping[str, Kind] = {
         about="the answer's row for every word of the contrast, mean over heads",
         make=of_heads.rows,
         needs=("answer-rows",),
-        command="probe heads RUN",
+        command="probe heads RUN --rows",
     ),
     "rows-by-head": Kind(
-        about="the same for every head", make=of_heads.rows_by_head, needs=("answer-rows",), command="probe heads RUN"
+        about="the same for every head",
+        make=of_heads.rows_by_head,
+        needs=("answer-rows",),
+        command="probe heads RUN --rows",
     ),
     "trace": Kind(
         about="the circuit of every contrast",
@@ -85,31 +88,37 @@ FIGURES: Mapping[str, Kind] = {
         about="effect of every activation",
         make=of_circuits.sweeps,
         needs=("sweeps-*",),
-        command="probe trace RUN --all",
+        command="probe trace RUN",
     ),
     "attribution": Kind(
         about="direct and total effects on the logit difference",
         make=of_circuits.attribution,
         needs=("attribution-*",),
-        command="probe trace RUN --all",
+        command="probe trace RUN",
     ),
     "evidence": Kind(
         about="faithfulness of the circuit, as a range with controls",
-        make=of_circuits.evidence,
+        make=of_evidence.evidence,
         needs=("evidence-*",),
-        command="probe trace RUN --all",
+        command="probe trace RUN",
+    ),
+    "subsets": Kind(
+        about="completeness and minimality of the circuit",
+        make=of_evidence.subsets,
+        needs=("subsets-*",),
+        command="probe trace RUN",
     ),
     "sizes": Kind(
         about="faithfulness over the number of edges",
-        make=of_circuits.sizes,
+        make=of_evidence.sizes,
         needs=("sizes-*",),
-        command="probe trace RUN --all",
+        command="probe trace RUN",
     ),
     "lens": Kind(
         about="the stream read by the unembedding",
         make=of_presence.lens,
         needs=("lens",),
-        command="probe trace RUN --all",
+        command="probe trace RUN",
     ),
     "probes": Kind(
         about="what linear probes read off the stream",
@@ -131,6 +140,9 @@ FIGURES: Mapping[str, Kind] = {
     ),
 }
 
+ATTENTION = "attention"
+"""The figure that is of sentences, and not of what was found out about a run."""
+
 
 def kind_of(name: str) -> Kind:
     """The figure of a name.
@@ -139,7 +151,7 @@ def kind_of(name: str) -> Kind:
         ProbeError: there is none; the message names the nearest.
     """
     if name not in FIGURES:
-        raise ProbeError(f"there is no figure {name!r}; {nearest(name, [*FIGURES, 'attention'])}")
+        raise ProbeError(f"there is no figure {name!r}; {nearest(name, [ATTENTION, *FIGURES])}")
     return FIGURES[name]
 
 
@@ -163,7 +175,7 @@ def figure_of(name: str, found: Findings) -> Figure:
     """
     kind = kind_of(name)
     lacking = missing(kind, found.results)
-    if lacking or (name == "scores" and found.scores is None) or (name == "training" and not found.metrics):
+    if lacking or (name == "training" and not found.metrics):
         what = ", ".join(lacking) or "the evaluations of training"
         raise NotThere(
             f"run {found.run} holds no {what}, which figure {name!r} shows; compute it with: "

@@ -12,10 +12,29 @@ For a page's script: a node is a group of marks with `data-node` (`L1H2`, `MLP0`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from probe.figures.circuit_layout import (
+    COLUMN,
+    EMBEDDING,
+    LOGITS,
+    MOST,
+    NODE,
+    ROW,
+    TALL,
+    Circuit,
+    CircuitEdge,
+    CircuitNode,
+    Curve,
+    Point,
+    curve_of,
+    ends_of,
+    homes_of,
+    order_of,
+    placed,
+    point_on,
+    positions_of,
+)
 from probe.figures.drawing import (
     Drawing,
     Ink,
@@ -32,62 +51,10 @@ from probe.figures.drawing import (
 )
 from probe.figures.svg import Style, to_svg
 
-EMBEDDING, LOGITS = "embedding", "logits"
-COLUMN, NODE, ROW = 30.0, 46.0, 74.0
-"""Least width of a position, width of a node, distance of rows."""
-TALL = 20.0
-"""Height of a node."""
+__all__ = ["Circuit", "CircuitEdge", "CircuitNode", "circuit_svg", "draw_circuit"]
+
 THICK = 9.0
 """Width of an edge of effect 1."""
-CROWD = 24
-"""Up to so many positions are all drawn; of more only those where something happens."""
-Point = tuple[Number, Number]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CircuitNode:
-    """A part of the model at a position, and its own effect there."""
-
-    name: str
-    """`L0H2` or `MLP0`."""
-    position: int
-    value: Number
-    low: Number | None = None
-    high: Number | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CircuitEdge:
-    """What one part hears of another, through a port."""
-
-    sender: str
-    receiver: str
-    port: str
-    """`q`, `k`, `v`, `mlp` or `logits`."""
-    value: Number
-    low: Number | None = None
-    high: Number | None = None
-
-    @property
-    def key(self) -> str:
-        """The name of an edge in the drawing, as `MLP0>L1H3.v`."""
-        return f"{self.sender}>{self.receiver}" + (f".{self.port}" if self.port in ("q", "k", "v") else "")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Circuit:
-    """Everything that was measured; what is too weak is left out in drawing."""
-
-    title: str
-    words: tuple[str, ...]
-    """By position: what stands there, or its role."""
-    changed: tuple[int, ...] = ()
-    """Positions whose word differs between the two sentences."""
-    nodes: tuple[CircuitNode, ...]
-    edges: tuple[CircuitEdge, ...]
-    threshold: Number = 0.1
-    """Effects smaller than this, either way, are not drawn."""
-    unit: str = "share of the logit difference"
 
 
 def circuit_svg(circuit: Circuit, style: Style = "auto") -> str:
@@ -97,12 +64,12 @@ def circuit_svg(circuit: Circuit, style: Style = "auto") -> str:
 
 def draw_circuit(circuit: Circuit) -> Drawing:
     """Lay out a circuit; one without a single strong edge says so."""
-    edges = sorted((e for e in circuit.edges if abs(e.value) >= circuit.threshold), key=lambda e: abs(e.value))
-    homes = _homes(circuit, edges)
+    edges = sorted((e for e in circuit.edges if abs(e.value) >= circuit.threshold), key=lambda e: abs(e.value))[-MOST:]
+    homes = homes_of(circuit, edges)
     others = [n for n in circuit.nodes if abs(n.value) >= circuit.threshold and homes.get(n.name, -1) != n.position]
-    others = [n for n in others if n.name in homes]
-    positions = _positions(circuit, homes, others)
-    boxes, columns, width, bottom = _placed(circuit, homes, others, positions)
+    others = sorted((n for n in others if n.name in homes), key=lambda n: -abs(n.value))[:MOST]
+    positions = positions_of(circuit, homes, others)
+    boxes, columns, width, bottom = placed(circuit, homes, others, positions)
     values = {(n.name, n.position): n for n in circuit.nodes}
     marks: list[Mark] = [Label(x=0, y=13, text=short(circuit.title, 110), size=12, bold=True, prose=True)]
     marks += _ground(circuit, columns, boxes, width, bottom)
@@ -111,10 +78,10 @@ def draw_circuit(circuit: Circuit) -> Drawing:
     ]
     labels: list[Mark] = []
     for edge in edges:
-        curves = [_curve(a, b) for a, b in _ends(edge, circuit, homes, boxes, columns, bottom)]
+        curves = [curve_of(a, b) for a, b in ends_of(edge, circuit, homes, boxes, columns, bottom)]
         marks += [_edge(edge, curve, len(curves)) for curve in curves]
     for edge in reversed(edges):  # the strongest chooses its place first
-        curves = [_curve(a, b) for a, b in _ends(edge, circuit, homes, boxes, columns, bottom)]
+        curves = [curve_of(a, b) for a, b in ends_of(edge, circuit, homes, boxes, columns, bottom)]
         labels += _edge_label(edge, curves[0], taken)
         labels += [_port_label(edge, curve) for curve in curves if edge.port in ("q", "k", "v")]
     for (name, position), (x, y) in boxes.items():
@@ -136,104 +103,6 @@ def draw_circuit(circuit: Circuit) -> Drawing:
     )
 
 
-# -- where things stand -----------------------------------------------------------------------------------------------
-
-
-def _homes(circuit: Circuit, edges: Sequence[CircuitEdge]) -> dict[str, int]:
-    """The position of every part that an edge or a strong effect names: where its effect is largest."""
-    last = len(circuit.words) - 1
-    named = {name for edge in edges for name in (edge.sender, edge.receiver)} - {EMBEDDING, LOGITS}
-    named |= {node.name for node in circuit.nodes if abs(node.value) >= circuit.threshold}
-    homes = {}
-    for name in sorted(named, key=_order):
-        own = [node for node in circuit.nodes if node.name == name]
-        homes[name] = max(own, key=lambda node: abs(node.value)).position if own else last
-    if edges:
-        homes[LOGITS] = last
-    return homes
-
-
-def _order(name: str) -> tuple[int, int, int]:
-    """Sorts parts as the stream passes them: by layer, heads before the MLP."""
-    numbers = [int(n) for n in re.findall(r"\d+", name)]
-    if name.startswith("MLP") and numbers:
-        return numbers[0], 1, 0
-    return (numbers[0], 0, numbers[1]) if len(numbers) == 2 else (10**6, 2, 0)
-
-
-def _positions(circuit: Circuit, homes: Mapping[str, int], others: Sequence[CircuitNode]) -> list[int]:
-    """The positions that are drawn."""
-    everything = range(len(circuit.words))
-    if len(everything) <= CROWD:
-        return list(everything)
-    kept = {*circuit.changed, *homes.values(), *(n.position for n in others), len(everything) - 1}
-    return sorted(position for position in kept if position in everything)
-
-
-def _placed(
-    circuit: Circuit, homes: Mapping[str, int], others: Sequence[CircuitNode], positions: Sequence[int]
-) -> tuple[dict[tuple[str, int], Point], dict[int, Number], Number, Number]:
-    """Centres of all nodes, centre of each column, width, and the y of the words."""
-    places = [(name, position) for name, position in homes.items()] + [(n.name, n.position) for n in others]
-    levels = sorted({_order(name)[:2] for name, _ in places})
-    crowd: dict[tuple[int, tuple[int, int]], list[str]] = {}
-    for name, position in sorted(places, key=lambda place: _order(place[0])):
-        crowd.setdefault((position, _order(name)[:2]), []).append(name)
-    columns: dict[int, Number] = {}
-    x = 46.0
-    for position in positions:
-        most = max((len(names) for (at, _), names in crowd.items() if at == position), default=0)
-        room = max(COLUMN, most * (NODE + 8) + 6)
-        columns[position] = x + room / 2
-        x += room
-    top = 44.0
-    bottom = top + len(levels) * ROW + 4
-    boxes = {}
-    for (position, level), names in crowd.items():
-        y = bottom - (levels.index(level) + 1) * ROW
-        for i, name in enumerate(names):
-            boxes[name, position] = (columns[position] + (i - (len(names) - 1) / 2) * (NODE + 8), y)
-    return boxes, columns, x + 6, bottom
-
-
-def _ends(
-    edge: CircuitEdge,
-    circuit: Circuit,
-    homes: Mapping[str, int],
-    boxes: Mapping[tuple[str, int], Point],
-    columns: Mapping[int, Number],
-    bottom: Number,
-) -> list[tuple[Point, Point]]:
-    """Where an edge begins and ends; one from the words begins at every word that differs."""
-    x, y = boxes[edge.receiver, homes[edge.receiver]]
-    end = (x + {"q": -14.0, "v": 14.0}.get(edge.port, 0.0), y + TALL / 2)
-    if edge.sender == EMBEDDING:
-        starts = [columns[p] for p in circuit.changed if p in columns] or [x]
-        return [((start, bottom - 8), end) for start in starts]
-    x, y = boxes[edge.sender, homes[edge.sender]]
-    return [((x, y - TALL / 2), end)]
-
-
-def _curve(start: Point, end: Point) -> tuple[Point, Point, Point, Point]:
-    """A Bézier curve that leaves and arrives upright, and bows out where it would run through the nodes between."""
-    (x0, y0), (x1, y1) = start, end
-    rise = y0 - y1
-    bow = 0.0 if rise < ROW * 1.2 or abs(x1 - x0) > NODE else 44.0 + 8 * rise / ROW
-    return start, (x0 + bow, y0 - rise * 0.45), (x1 + bow, y1 + rise * 0.45), end
-
-
-def _on(curve: tuple[Point, Point, Point, Point], t: Number) -> Point:
-    """A point of a Bézier curve."""
-    weights = ((1 - t) ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t**2, t**3)
-    return (
-        sum(w * p[0] for w, p in zip(weights, curve, strict=True)),
-        sum(w * p[1] for w, p in zip(weights, curve, strict=True)),
-    )
-
-
-# -- what they look like ----------------------------------------------------------------------------------------------
-
-
 def _ground(
     circuit: Circuit,
     columns: Mapping[int, Number],
@@ -245,7 +114,7 @@ def _ground(
     marks: list[Mark] = []
     for y in sorted({y for (name, _), (_, y) in boxes.items() if name != LOGITS}):
         name = next(name for (name, _), (_, at) in boxes.items() if at == y and name != LOGITS)
-        layer, kind, _ = _order(name)
+        layer, kind, _ = order_of(name)
         marks.append(box(0, y - ROW / 2 + 8, width, ROW - 16, fill="line", opacity=0.09))
         marks.append(Label(x=4, y=y + 4, text=f"MLP{layer}" if kind else f"layer {layer}", size=10, ink="quiet"))
     before = -1
@@ -281,7 +150,7 @@ def _node(name: str, position: int, x: Number, y: Number, node: CircuitNode | No
     return marks
 
 
-def _edge(edge: CircuitEdge, curve: tuple[Point, Point, Point, Point], parts: int) -> Shape:
+def _edge(edge: CircuitEdge, curve: Curve, parts: int) -> Shape:
     """As wide as its effect; one that begins at several words shares its width among them."""
     return Shape(
         points=curve,
@@ -305,14 +174,12 @@ def _data(edge: CircuitEdge) -> dict[str, str]:
     }
 
 
-def _edge_label(
-    edge: CircuitEdge, curve: tuple[Point, Point, Point, Point], taken: list[tuple[Number, Number, Number, Number]]
-) -> list[Mark]:
+def _edge_label(edge: CircuitEdge, curve: Curve, taken: list[tuple[Number, Number, Number, Number]]) -> list[Mark]:
     """The effect, at the first place along the curve where nothing else stands; nowhere where there is none."""
     said = number(edge.value, signed=True).replace("0.", ".", 1)
     half = width_of(said, 10) / 2 + 4
     for t in (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74):
-        x, y = _on(curve, t)
+        x, y = point_on(curve, t)
         frame = (x - half, y - 6, x + half, y + 6)
         if not any(frame[0] < b[2] and b[0] < frame[2] and frame[1] < b[3] and b[1] < frame[3] for b in taken):
             taken.append(frame)
@@ -320,20 +187,20 @@ def _edge_label(
     return []
 
 
-def _port_label(edge: CircuitEdge, curve: tuple[Point, Point, Point, Point]) -> Mark:
+def _port_label(edge: CircuitEdge, curve: Curve) -> Mark:
     x, y = curve[3]
     return Label(x=x, y=y + 9, text=edge.port, size=9, anchor="middle", bold=True, halo=True, data={"edge": edge.key})
 
 
 def _said(circuit: Circuit, edges: Sequence[CircuitEdge]) -> list[str]:
     """What the reader has to know: width, letters, and what was left out."""
-    weak = [abs(e.value) for e in circuit.edges if abs(e.value) < circuit.threshold]
+    drawn = {edge.key for edge in edges}
+    left_out = [abs(edge.value) for edge in circuit.edges if edge.key not in drawn]
     lines = [f"width: {circuit.unit} lost when this reader alone hears the other sentence's sender"]
     lines.append("q, k, v: by queries, keys, values; dashed orange: breaking it helps; orange word: what differs")
-    if weak:
-        lines.append(
-            f"not drawn: {len(weak)} edges below {number(circuit.threshold)}, the strongest of them {number(max(weak))}"
-        )
+    if left_out:
+        why = f"below {number(circuit.threshold)}" if len(edges) < MOST else f"beside the {MOST} strongest"
+        lines.append(f"not drawn: {len(left_out)} edges {why}, the strongest of them {number(max(left_out))}")
     if not edges:
         lines.append("no edge is strong enough to be drawn")
     return lines

@@ -97,6 +97,8 @@ class Cells:
     titles: tuple[tuple[str, ...], ...] = ()
     numbers: bool = False
     """Whether the values are written into the cells."""
+    gaps: bool = True
+    """Whether a stroke stands where there is no value; else there is nothing, nor in a cell too pale to be seen."""
 
     def strengths(self) -> Float[np.ndarray, "row column"]:
         """Opacity of every cell with its sign, -1 to 1; NaN where there is no value."""
@@ -207,15 +209,14 @@ def paragraph(
 
 
 def number(value: Number, signed: bool = False) -> str:
-    """A value as people read it: two decimals up to 100, with its sign where signs matter.
+    """A value as people read it: three digits and no more, with its sign where signs matter.
 
-    >>> number(0.123), number(-0.001, signed=True), number(1234.5)
-    ('0.12', '0.00', '1,234')
+    >>> number(0.123), number(-0.001, signed=True), number(22.13), number(1234.5)
+    ('0.12', '0.00', '22.1', '1,234')
     """
-    if abs(value) >= 100:
-        return f"{value:+,.0f}" if signed else f"{value:,.0f}"
-    text = f"{value:+.2f}" if signed else f"{value:.2f}"
-    return "0.00" if float(text) == 0 else text
+    digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
+    text = f"{value:+,.{digits}f}" if signed else f"{value:,.{digits}f}"
+    return "0.00" if text in ("-0.00", "+0.00") else text
 
 
 def written(value: Number, strength: Number, signed: bool) -> tuple[Ink, str]:
@@ -238,15 +239,19 @@ def interval(value: Number, low: Number | None, high: Number | None, signed: boo
     return f"{said} [{number(low, signed)}, {number(high, signed)}]"
 
 
-def in_grid(drawings: Sequence[Drawing], columns: int, gap: Number = 18.0) -> tuple[tuple[Mark, ...], Number, Number]:
-    """Drawings side by side, `columns` a line; returns their marks, the width and the height."""
+def in_grid(drawings: Sequence[Drawing], room: Number, gap: Number = 24.0) -> tuple[tuple[Mark, ...], Number, Number]:
+    """Drawings side by side as far as there is room, in lines of the same number; their marks, width and height."""
+    widest = max((drawing.width for drawing in drawings), default=0.0)
+    fitting = max(1, int((room + gap) / (widest + gap)))
+    lines = -(-len(drawings) // fitting)
+    columns = -(-len(drawings) // max(1, lines))
     marks: list[Mark] = []
-    rows = [drawings[i : i + columns] for i in range(0, len(drawings), columns)]
-    widths = [max(row[c].width for row in rows if c < len(row)) for c in range(min(columns, len(drawings)))]
-    y = 0.0
-    for row in rows:
-        for c, drawing in enumerate(row):
-            x = sum(widths[:c]) + gap * c
+    width = y = 0.0
+    for first in range(0, len(drawings), max(1, columns)):
+        line = drawings[first : first + columns]
+        for column, drawing in enumerate(line):
+            x = column * (widest + gap)
             marks += [moved(mark, x, y) for mark in drawing.marks]
-        y += max(drawing.height for drawing in row) + gap
-    return tuple(marks), sum(widths) + gap * (len(widths) - 1), y - gap
+            width = max(width, x + drawing.width)
+        y += max(drawing.height for drawing in line) + gap
+    return tuple(marks), width, max(0.0, y - gap)

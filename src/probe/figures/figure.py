@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from probe.figures.attention_svg import draw_attention
 from probe.figures.bars import Bars, draw_bars
 from probe.figures.circuit import Circuit, draw_circuit
 from probe.figures.drawing import Drawing, in_grid, moved, paragraph, short
@@ -18,8 +19,12 @@ from probe.figures.heatmap import HeatMap, draw_heatmap
 from probe.figures.lines import Lines, draw_lines
 from probe.figures.press import to_print
 from probe.figures.svg import Style, to_svg
+from probe.figures.view import AttentionView
 
-Part = HeatMap | Lines | Bars | Circuit
+Part = HeatMap | Lines | Bars | Circuit | AttentionView
+
+WIDEST = 1000.0
+"""Parts stand side by side as far as they fit into so many px."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,16 +37,14 @@ class Figure:
     caption: str
     """What is seen, and what it is measured against; sentences."""
     parts: tuple[Part, ...]
-    columns: int = 1
-    """Parts side by side."""
     run: str = ""
     """The run whose numbers these are."""
     digest: str = ""
     """Of its manifest: what was asked for, in which versions."""
 
     def _repr_svg_(self) -> str:
-        """What a notebook shows; without the manifest's digest, which every commit changes: the cells say what was run."""
-        return figure_svg(replace(self, digest=""))
+        """How a notebook shows it; without the digest, which every commit changes: the cells say what was run."""
+        return figure_svg(replace(self, digest=""), "paper")
 
 
 def draw_part(part: Part) -> Drawing:
@@ -50,12 +53,14 @@ def draw_part(part: Part) -> Drawing:
         return draw_heatmap(part)
     if isinstance(part, Lines):
         return draw_lines(part)
+    if isinstance(part, AttentionView):
+        return draw_attention(part)
     return draw_bars(part) if isinstance(part, Bars) else draw_circuit(part)
 
 
 def draw(figure: Figure) -> Drawing:
     """Lay out a figure: title, parts, caption, source."""
-    parts, width, height = in_grid([draw_part(part) for part in figure.parts], figure.columns)
+    parts, width, height = in_grid([draw_part(part) for part in figure.parts], WIDEST)
     width = max(width, 420.0)
     marks, y = paragraph(short(figure.title, 200), 0, 0, width, 15, ink="text", bold=True)
     y += 10

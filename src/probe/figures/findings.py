@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from probe.figures.bars import Beside
 from probe.figures.heatmap import HeatMap
 from probe.result import AnalysisResult
 
@@ -27,8 +28,6 @@ class Findings:
     """The task, as its file says it."""
     metrics: Sequence[Mapping[str, Any]] = ()
     """The evaluations of training, by step."""
-    scores: Mapping[str, Any] | None = None
-    """The final scores, with the untrained model's; None where training did not end."""
     results: Mapping[str, AnalysisResult] = field(default_factory=dict)
     """By the name under which they are kept."""
 
@@ -140,3 +139,20 @@ def measured(result: AnalysisResult) -> str:
     n = result.details.get("n") or result.details.get("pairs")
     counted = f"n = {n}; " if n else ""
     return f"Floor: {result.floor}; {counted}{result.convention}"
+
+
+def beside(rows: Mapping[str, Row]) -> tuple[Beside, ...]:
+    """Controls with their values, and their intervals where they have them."""
+    found: list[Beside] = []
+    for name, row in rows.items():
+        low, high = row.get("low"), row.get("high")
+        if row["value"] is not None and low is not None and high is not None:
+            found.append((name, float(row["value"]), float(low), float(high)))
+        elif row["value"] is not None:
+            found.append((name, float(row["value"])))
+    return tuple(found)
+
+
+def estimate(row: Row) -> dict[str, Any]:
+    """Value and interval of a row."""
+    return {"value": float(row["value"]), "low": row.get("low"), "high": row.get("high")}

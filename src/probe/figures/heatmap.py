@@ -68,7 +68,7 @@ def draw_heatmap(heatmap: HeatMap) -> Drawing:
     values = np.array([[math.nan if v is None else v for v in row] for row in heatmap.values], dtype=float)
     values = values.reshape(n_rows, n_columns)
     numbered = n_rows * n_columns <= NUMBERED
-    width = (38.0 if heatmap.diverging else 32.0) if numbered else max(2.0, min(16.0, 768 / max(1, n_columns)))
+    width = _cell_width(values, heatmap.diverging) if numbered else max(2.0, min(16.0, 768 / max(1, n_columns)))
     height = 20.0 if numbered else max(2.0, min(14.0, 768 / max(1, n_rows)))
     rows = [short(name, LONGEST) for name in heatmap.rows]
     columns = [short(name, LONGEST) for name in heatmap.columns]
@@ -123,6 +123,12 @@ def draw_heatmap(heatmap: HeatMap) -> Drawing:
         marks=(*marks, *bar),
         description=f"{n_rows} by {n_columns} values, {heatmap.unit}",
     )
+
+
+def _cell_width(values: np.ndarray, signed: bool) -> Number:
+    """Room for the longest number."""
+    known = values[~np.isnan(values)].tolist()
+    return max([32.0, *(width_of(number(value, signed), 10) + 7 for value in known)])
 
 
 def _titles(heatmap: HeatMap) -> tuple[tuple[str, ...], ...]:

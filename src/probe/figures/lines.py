@@ -54,7 +54,7 @@ class Lines:
     x_is: str
     """What the axis is, as `step`."""
     unit: str
-    """Of the values."""
+    """Of the values; nothing where the title says it."""
     changes: tuple[Change, ...] = ()
     levels: tuple[tuple[str, Number], ...] = ()
     """Names and heights of lines that hold for all x: a floor, a ceiling, what a cheat reaches."""
@@ -127,7 +127,7 @@ def draw_lines(lines: Lines) -> Drawing:
         width=max(reach, names_reach),
         height=max(axes.bottom + 34, axes.top + len(ends) * LINE + 4),
         marks=(*marks, *names),
-        description=f"{len(lines.series)} curves of {lines.unit} over {lines.x_is}"
+        description=f"{lines.title}: {len(lines.series)} curves over {lines.x_is}"
         + "".join(f"; {_dated(change)}" for change in lines.changes),
     )
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from probe.figures.drawing import number, short
 from probe.figures.figure import Figure
 from probe.figures.findings import Findings, Row, by_position, caption, grid, head_of, measured, place_of, split
 from probe.figures.heatmap import HeatMap
+
+UNITS = {"entropy": "nats", "effective tokens": "tokens", "copying eigenvalues": "ratio"}
+"""Of head scores that are no shares."""
 
 
 def heads(found: Findings) -> Figure:
@@ -24,21 +28,26 @@ def heads(found: Findings) -> Figure:
         head = str(row.get("shown") or head_of(row))
         return f"{head} {', '.join(names[head])}" if head in names else head
 
+    signed = {row["metric"] for row in rows if row["value"] is not None and row["value"] < -0.005}
+    kinds: dict[tuple[Any, bool], list[Row]] = {}
+    for row in rows:
+        kinds.setdefault((row.get("maximum"), row["metric"] in signed), []).append(row)
     parts: list[HeatMap] = []
-    for (maximum,), part in split(rows, "maximum").items():
+    for (maximum, _), part in kinds.items():
         beside: list[Row] = []
         for (metric,), scores in split(part, "metric").items():
-            for name, column in (("floor", "floor"), ("best control", "control")):
+            for name, column in (("floor", "floor"), ("control, at most", "control")):
                 known = [row[column] for row in scores if row.get(column) is not None]
                 beside += [{"shown": name, "metric": metric, "value": max(known)}] if known else []
-        scale = f"; maximum {maximum:g}" if maximum is not None else ""
+        units = list(dict.fromkeys(UNITS.get(str(row["metric"]), "share") for row in part))
+        scale = f"; maximum {number(maximum)}" if maximum is not None else ""
         parts.append(
             grid(
                 [*part, *beside],
                 named,
                 lambda row: str(row["metric"]),
-                title="Head scores",
-                unit=result.unit + scale,
+                title=short(", ".join(dict.fromkeys(str(row["metric"]) for row in part)), 40),
+                unit=", ".join(units) + scale,
                 rows_are="head",
                 columns_are="score",
                 high=maximum,
@@ -75,7 +84,6 @@ def composition(found: Findings) -> Figure:
         title=f"Composition in the weights of {found.about}",
         caption=caption(said, measured(result)),
         parts=parts,
-        columns=3,
     )
 
 
@@ -122,7 +130,7 @@ def _answer_rows(found: Findings, means: bool) -> Figure:
         title = f"Block {layer + 1} (layer {layer}), mean over heads" if means else f"L{layer}H{head}"
         parts.append(
             grid(
-                by_position(sorted(part, key=lambda row: str(row["filler_group"]))),
+                by_position([row for of_group in split(part, "filler_group").values() for row in of_group]),
                 lambda row: f"{row['filler']} ({row['filler_group']})",
                 place_of,
                 title=title,

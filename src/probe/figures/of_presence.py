@@ -11,6 +11,8 @@ from probe.figures.heatmap import HeatMap
 
 SITES = {"resid_pre": "before layer {}", "resid_mid": "within layer {}", "resid_post": "after layer {}"}
 """The stream's places, in words."""
+LENS = {"logit difference": "logits", "probability": "of the answer", "rank": "of the answer; 1 is first"}
+"""Units of what the lens reads."""
 
 
 def site_of(row: Mapping[str, Any]) -> str:
@@ -34,7 +36,7 @@ def lens(found: Findings) -> Figure:
             site_of,
             place_of,
             title=str(metric),
-            unit=result.unit if "difference" not in str(metric) else "logits",
+            unit=LENS.get(str(metric), result.unit),
             rows_are="stream",
             columns_are="position",
         )

@@ -9,7 +9,6 @@ from probe.figures.bars import Bar, Bars
 from probe.figures.figure import Figure
 from probe.figures.findings import Findings, Row, caption, head_of, measured, split
 from probe.figures.lines import Change, Lines, Series
-from probe.intervals import wilson
 
 RATES = {"referent_accuracy": "right word", "pair_accuracy": "right of the pair", "distractor_rate": "wrong noun"}
 """The names of rates, in words."""
@@ -18,31 +17,30 @@ LEADING = 5
 
 
 def scores(found: Findings) -> Figure:
-    """Rates on held-out sentences, with the untrained model's in grey."""
-    assert found.scores is not None
+    """Rates on both splits with their intervals, the untrained model's in grey."""
+    result = found.results["accuracy"]
     parts = []
-    for side in ("held_out", "validation"):
-        ours, untrained = found.scores[side], found.scores["untrained"][side]
+    for (side,), rows in split(found.rows("accuracy"), "split").items():
         bars = []
-        for rate, name in RATES.items():
-            low, high = wilson(ours[rate], ours["n"])
+        for (metric,), of_metric in split(rows, "metric").items():
+            by_condition = {str(row["condition"]): row for row in of_metric}
+            ours = by_condition.pop("trained")
             bars.append(
                 Bar(
-                    label=name,
-                    value=float(ours[rate]),
-                    low=low,
-                    high=high,
-                    beside=(("untrained", float(untrained[rate])),),
-                    floor=0.5 if rate == "pair_accuracy" else None,
+                    label=str(metric),
+                    value=ours["value"],
+                    low=ours["low"],
+                    high=ours["high"],
+                    beside=tuple((name, row["value"], row["low"], row["high"]) for name, row in by_condition.items()),
+                    floor=0.5 if metric == "pair accuracy" else None,
                     maximum=1.0,
                 )
             )
-        title = f"{side.replace('_', '-')}, n = {ours['n']}"
-        parts.append(Bars(title=title, bars=tuple(bars), unit="share of sentences"))
-    said = (
-        "Over the whole vocabulary, but for the pair, where chance is a half; 95 % by Wilson over sentences of one run"
+        title = f"{str(side).replace('_', '-')}, n = {rows[0]['n']}"
+        parts.append(Bars(title=title, bars=tuple(bars), unit=result.unit))
+    return Figure(
+        name="scores", title=f"What {found.about} reached", caption=caption(measured(result)), parts=tuple(parts[::-1])
     )
-    return Figure(name="scores", title=f"What {found.about} reached", caption=caption(said), parts=tuple(parts))
 
 
 def training(found: Findings) -> Figure:
@@ -98,7 +96,7 @@ def formation(found: Findings) -> Figure:
                     Series(name=name, points=_points(curve)) for name, curve in zip(names, leading, strict=True)
                 ),
                 x_is="step",
-                unit=str(metric),
+                unit="",
                 changes=_changes(dated),
                 high=1.0 if max(values, default=0.0) <= 1 else max(values),
             )

@@ -93,21 +93,20 @@ def _print_label(axes: Axes, label: Label, inks: Mapping[Ink, str], scale: Numbe
 
 
 def _print_cells(axes: Axes, cells: Cells, inks: Mapping[Ink, str], scale: Number, order: int) -> None:
-    from matplotlib.colors import to_rgba
+    from matplotlib.colors import to_rgb
 
     rows, columns = cells.values.shape
     strengths = cells.strengths()
     right, bottom = cells.x + columns * cells.cell[0], cells.y + rows * cells.cell[1]
-    more, less, line = (np.array(to_rgba(inks[ink])) for ink in ("more", "less", "line"))
-    pixels = np.where(np.nan_to_num(strengths)[..., None] < 0, less, more)
-    pixels[..., 3] = np.abs(np.nan_to_num(strengths))
-    line[3] = 0.13
+    paper, line, more, less = (np.array(to_rgb(inks[ink])) for ink in ("paper", "line", "more", "less"))
+    weights = np.abs(np.nan_to_num(strengths))[..., None]
+    blank = np.isnan(strengths)[..., None] & (not cells.gaps)
+    ground = np.where(blank, paper, 0.87 * paper + 0.13 * line)
+    pixels = weights * np.where(np.nan_to_num(strengths)[..., None] < 0, less, more) + (1 - weights) * ground
     extent = (cells.x, right, bottom, cells.y)
-    layers = (np.broadcast_to(line, pixels.shape), pixels)
-    for layer in layers:
-        axes.imshow(layer, extent=extent, interpolation="nearest", aspect="auto", zorder=order)
+    axes.imshow(pixels, extent=extent, interpolation="nearest", aspect="auto", zorder=order)
     width, height = cells.cell
-    for row, column in zip(*np.nonzero(np.isnan(strengths)), strict=True):
+    for row, column in zip(*np.nonzero(np.isnan(strengths) & cells.gaps), strict=True):
         x, y = cells.x + (column + 0.5) * width, cells.y + (row + 0.5) * height
         axes.plot((x - DASH / 2, x + DASH / 2), (y, y), color=inks["line"], linewidth=72 * PX * scale, zorder=order)
     if cells.numbers:
@@ -137,7 +136,8 @@ def _print_outline(axes: Axes, mark: Shape | Dot, inks: Mapping[Ink, str], scale
     if mark.closed:
         points.append(points[0])
         codes.append(Path.CLOSEPOLY)
-    style = (0, (4, 3)) if mark.dashed else "-"
+    # matplotlib measures dashes by the width of the line, an SVG in px
+    style = (0, (4 / max(1.0, mark.width), 3 / max(1.0, mark.width))) if mark.dashed else "-"
     axes.add_patch(PathPatch(Path(points, codes), linestyle=style, capstyle="butt", joinstyle="round", **look))
 
 

@@ -37,11 +37,26 @@ def _lines(axes: Any, figure: Figure) -> None:
         axes.plot(xs, ys, color=COLOURS[number % len(COLOURS)], label=name, linewidth=1.4, marker="." * (len(xs) < 20))
     for name, value in (figure.reference or {}).items():
         axes.axhline(value, color="#8c959f", linewidth=0.8, linestyle="--", label=name)
-    axes.set_xscale("log" if figure.log_x else "linear")
-    axes.set_yscale("log" if figure.log_y else "linear")
+    if figure.log_x:
+        axes.set_xscale("log")
+        places = sorted({x for points in figure.series.values() for x, _ in points})
+        axes.set_xticks(places, [f"{place:,}" for place in places])
+        axes.set_xticks([], minor=True)
+    if figure.log_y:
+        _log(axes.yaxis, axes.set_yscale)
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
     axes.legend(frameon=False, fontsize=8)
+
+
+def _log(axis: Any, set_scale: Any) -> None:
+    """A logarithmic axis with plain numbers at 1, 2 and 5."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    set_scale("log")
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter("{x:,g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _bars(axes: Any, figure: Figure) -> None:
@@ -65,10 +80,7 @@ def _bars(axes: Any, figure: Figure) -> None:
     if reference:
         axes.plot([], [], color="black", linewidth=2, label="the chapter")
     axes.set_yticks(range(len(labels)), labels)
-    axes.set_xscale("log" if figure.log_y else "linear")
     if figure.log_y:
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_formatter("{x:g}")
-        axes.tick_params(axis="x", which="minor", labelsize=7)
+        _log(axes.xaxis, axes.set_xscale)
     axes.set_xlabel(figure.y_label)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=4)

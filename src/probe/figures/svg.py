@@ -35,6 +35,10 @@ from probe.figures.drawing import DASH, MARGIN, Cells, Dot, Drawing, Ink, Label,
 Style = Literal["auto", "paper", "slide", "dark"]
 """`auto` follows the reader's light or dark; `slide` and `dark` are twice as large, for a wall."""
 STYLES: tuple[str, ...] = get_args(Style)
+FAINT = 0.005
+"""Weaker cells are left out of pictures without gaps."""
+SIZE = 11
+"""Of letters, in px, where nothing else is said."""
 VECTOR = 48 * 48
 """Up to so many cells are rectangles; more are the pixels of one picture."""
 FIXED = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
@@ -101,7 +105,7 @@ def to_svg(drawing: Drawing, style: Style = "auto", metadata: Mapping[str, str] 
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="probe-figure" role="img" width="{_n(width * scale)}" '
         f'height="{_n(height * scale)}" viewBox="{frame}"><title>{text(drawing.title)}</title>'
-        f"{told}<style>.probe-figure text{{font:11px {FIXED}}}.probe-figure .p{{font-family:{PROSE}}}"
+        f"{told}<style>.probe-figure{{font:{SIZE}px {FIXED}}}.probe-figure .p{{font-family:{PROSE}}}"
         f".probe-figure .b{{font-weight:700}}.probe-figure .e{{text-anchor:end}}.probe-figure .m{{text-anchor:middle}}"
         f".probe-figure .n{{font-size:10px;text-anchor:middle;pointer-events:none}}"
         f".probe-figure .h{{paint-order:stroke;stroke-width:3px;stroke-linejoin:round}}{rules}</style>"
@@ -159,7 +163,7 @@ def _closed(opened: str, tag: str, mark: Shape | Dot) -> str:
 def _label(label: Label) -> str:
     kinds = [f"f-{label.ink}"] + ["h l-paper"] * label.halo + ["p"] * label.prose + ["b"] * label.bold
     kinds += {"start": [], "middle": ["m"], "end": ["e"]}[label.anchor]
-    size = f' style="font-size:{_n(label.size)}px"' if label.size != 11 else ""
+    size = f' font-size="{_n(label.size)}"' if label.size != SIZE else ""
     place = f'x="{_n(label.x)}" y="{_n(label.y)}"'
     if label.angle:
         place = f'transform="translate({_n(label.x)} {_n(label.y)}) rotate({_n(label.angle)})"'
@@ -174,10 +178,7 @@ def _cells(cells: Cells) -> str:
         f'data-high="{_n(cells.high, 4)}"'
     )
     strengths = cells.strengths()
-    ground = (
-        f'<rect class="f-line" opacity=".13" x="{_n(cells.x)}" y="{_n(cells.y)}" width="{_n(columns * width)}" '
-        f'height="{_n(rows * height)}"/>'
-    )
+    ground = f'<path class="f-line" opacity=".13" d="{_ground(cells)}"/>'
     if rows * columns > VECTOR:
         pixels = base64.b64encode(_png(_pixels(strengths))).decode()
         return (
@@ -185,17 +186,36 @@ def _cells(cells: Cells) -> str:
             f'height="{_n(rows * height)}" preserveAspectRatio="none" style="image-rendering:pixelated" '
             f'href="data:image/png;base64,{pixels}"/>'
         )
-    parts = [f'{ground}<g {about if cells.titles else ""} class="f-more" shape-rendering="crispEdges">']
+    parts = [
+        f'{ground}<g {about if cells.titles else ""} class="f-more" shape-rendering="crispEdges" '
+        f'transform="translate({_n(cells.x)} {_n(cells.y)})">'
+    ]
     for row in range(rows):
-        parts.append(f'<g data-row="{row}" transform="translate({_n(cells.x)} {_n(cells.y + row * height)})">')
-        parts += [_cell(cells, row, column, float(strengths[row, column])) for column in range(columns)]
-        parts.append("</g>")
+        of_row = "".join(_cell(cells, row, column, float(strengths[row, column])) for column in range(columns))
+        if of_row:
+            parts.append(f'<g data-row="{row}" transform="translate(0 {_n(row * height)})">{of_row}</g>')
     return "".join(parts) + "</g>"
+
+
+def _ground(cells: Cells) -> str:
+    """What lies under the cells: the whole grid; or, without gaps, each row from its first to its last value."""
+    (rows, columns), (width, height) = cells.values.shape, cells.cell
+    if cells.gaps:
+        return f"M{_n(cells.x)} {_n(cells.y)}h{_n(columns * width)}v{_n(rows * height)}H{_n(cells.x)}z"
+    paths = []
+    for row in range(rows):
+        valued = np.flatnonzero(~np.isnan(cells.values[row]))
+        if len(valued):
+            x, y = cells.x + valued[0] * width, cells.y + row * height
+            paths.append(f"M{_n(x)} {_n(y)}h{_n((valued[-1] - valued[0] + 1) * width)}v{_n(height)}H{_n(x)}z")
+    return "".join(paths)
 
 
 def _cell(cells: Cells, row: int, column: int, strength: Number) -> str:
     """One cell, inside the group of its row, from which it has its colour."""
     (width, height), value = cells.cell, float(cells.values[row, column])
+    if not cells.gaps and not abs(strength) >= FAINT:
+        return ""
     x = column * width
     data = f' data-column="{column}"' if cells.titles else ""
     title = f"<title>{text(cells.titles[row][column])}</title>" if cells.titles else ""

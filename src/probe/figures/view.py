@@ -50,10 +50,10 @@ class AttentionView:
         return tuple(i for i, (a, b) in enumerate(pairs) if a != b)
 
     def _repr_svg_(self) -> str:
-        """What a notebook shows: the picture of `attention_svg`."""
+        """How a notebook shows it: the picture of `attention_svg`."""
         from probe.figures.attention_svg import attention_svg  # it draws views, so it imports this file
 
-        return attention_svg(self)
+        return attention_svg(self, "paper")
 
 
 def attention_view(

@@ -2,51 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from probe import store
-from probe.files import digest, read_json
-from probe.lab.heads import heads_of
+from probe.files import digest
+from probe.lab.looking import ask, attention_of
 from probe.lab.models import provenance
-from probe.lab.tracing import trace_run
+from probe.lab.probing import interchange_of, probes_of
+from probe.lab.reporting import ANALYSES, Analysis, belongs, result_names
 from probe.store import Run
 
 if TYPE_CHECKING:
     from probe.figures.figure import Figure
     from probe.figures.findings import Findings
 
-COMPUTED: Mapping[str, Callable[[Run], object]] = {
-    "heads": heads_of,
-    "composition": heads_of,
-    "trace-nodes-*": trace_run,
-    "trace-edges-*": trace_run,
-}
-"""What a figure may compute by itself, by the name of the result that it needs."""
+COMPUTED = (
+    *ANALYSES,
+    Analysis(results=("probes",), compute=lambda run, pairs: probes_of(run)),
+    Analysis(results=("interchange",), compute=lambda run, pairs: interchange_of(run)),
+)
+"""What a figure computes by itself where its run does not hold it."""
 
 
-def figure(run: Run, name: str, tell: Callable[[str], None] = lambda said: None) -> Figure:
-    """A figure of a run, from what its folder holds; heads and traces are computed where they are missing.
+def figure(run: Run, name: str, tell: Callable[[str], None] = lambda said: None, sentence: str = "...") -> Figure:
+    """A figure of a run, from what its folder holds; what is missing is computed and kept, where that is one call.
 
     Args:
         run: the run.
         name: as `probe figure` lists them.
         tell: hears what is being computed.
+        sentence: that attention is drawn for; ending in dots it stands for the first minimal pair that begins so.
 
     Raises:
-        ProbeError: there is no figure of this name.
+        ProbeError: there is no figure of this name, or not of this task or model.
         NotThere: a result is missing that takes a command of its own; the message names it.
     """
-    from probe.figures.catalogue import figure_of, kind_of, missing
+    from probe.figures.catalogue import ATTENTION, figure_of, kind_of, missing
 
+    if name == ATTENTION:
+        return _attention(run, sentence)
     kind = kind_of(name)
-    for needed in missing(kind, _keys(run)):
-        if needed in COMPUTED and run.finished:
-            tell(f"computing {needed.rstrip('-*')} of {run.name} …")
-            COMPUTED[needed](run)
-            break
+    lacking = missing(kind, findings_of(run, name).results) if run.finished else []
+    for analysis in COMPUTED:
+        if any(belongs(needed.removesuffix("*"), analysis.results) for needed in lacking):
+            tell(f"computing {analysis.name} of {run.name} …")
+            analysis.compute(run, None)
     return figure_of(name, findings_of(run, name))
+
+
+def _attention(run: Run, sentence: str) -> Figure:
+    """Attention for a sentence or a minimal pair, computed where the run does not keep it."""
+    from probe.figures.catalogue import ATTENTION
+    from probe.figures.figure import Figure
+    from probe.figures.view import attention_view
+
+    question = ask(run, sentence)
+    seen, said = attention_of(run, question)
+    title = " ".join(question.sentences[0])
+    view = attention_view(title, seen, said, question.queries, question.candidates, question.answers)
+    told = (
+        "Rows look, columns are looked at; the framed row has to name the next word. Where a head looks is not whether"
+    )
+    return Figure(
+        name=ATTENTION,
+        title=f"Where {_about(run)} looks",
+        caption=f"{told} that causes the answer: see `trace`. Floor: {seen.floor}.",
+        parts=(view,),
+        run=run.name,
+        digest=digest(dict(run.manifest)),
+    )
 
 
 def findings_of(run: Run, name: str) -> Findings:
@@ -54,36 +79,28 @@ def findings_of(run: Run, name: str) -> Findings:
     from probe.figures.catalogue import keys_of, kind_of
     from probe.figures.findings import Findings
 
-    wanted = keys_of(kind_of(name), _keys(run))
+    wanted = keys_of(kind_of(name), result_names(run))
     results = {key: result for key in wanted if (result := store.load_result(run, key)) is not None}
     weights = provenance(run).model_digest if results else ""
     return Findings(
         run=run.name,
         digest=digest(dict(run.manifest)),
-        about=f"{run.manifest['task']} · {run.manifest['variant']}",
+        about=_about(run),
         spec=run.manifest["spec"],
         metrics=store.read_metrics(run),
-        scores=read_json(_scores(run), "summary") if _scores(run).exists() else None,
         results={key: result for key, result in results.items() if result.provenance.model_digest == weights},
     )
 
 
 def drawable(run: Run) -> dict[str, str | None]:
-    """Every figure, with the command that computes what it lacks; None where it can be drawn as it is."""
-    from probe.figures.catalogue import FIGURES, missing
+    """Every figure, with what computes that which it lacks; None where it can be drawn as it is."""
+    from probe.figures.catalogue import ATTENTION, FIGURES, missing
 
-    keys = _keys(run)
-    lacking = {name: kind.command.replace("RUN", run.name) for name, kind in FIGURES.items() if missing(kind, keys)}
-    if not _scores(run).exists():
-        lacking["scores"] = FIGURES["scores"].command.replace("RUN", run.name)
-    return {name: lacking.get(name) for name in FIGURES}
+    kept = result_names(run)
+    lacking = {name: kind.command.replace("RUN", run.name) for name, kind in FIGURES.items() if missing(kind, kept)}
+    return {ATTENTION: None} | {name: lacking.get(name) for name in FIGURES}
 
 
-def _keys(run: Run) -> list[str]:
-    """Names of the tables that a run keeps."""
-    return sorted(path.stem for path in (run.path / "results").glob("*.parquet"))
-
-
-def _scores(run: Run) -> Path:
-    """The final scores."""
-    return run.path / "results" / "summary.json"
+def _about(run: Run) -> str:
+    """Task and model, in words."""
+    return f"{run.manifest['task']} · {run.manifest['variant']}"

@@ -1,8 +1,9 @@
-"""Heads: what each one scores, where it looks, what it could compose with, and when it formed; kept with the run."""
+"""Heads: what each one scores, where it looks, what it could compose with; kept with the run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from probe import store
 from probe.errors import ProbeError
 from probe.lab.data import run_dataset
-from probe.lab.models import open_model, provenance
+from probe.lab.models import open_model, provenance, untrained_model
 from probe.lab.training import Plan, make_plan, plan_run
 from probe.result import AnalysisResult
 from probe.store import Run
@@ -35,31 +36,26 @@ def heads_of(run: Run) -> tuple[AnalysisResult, AnalysisResult]:
     from probe.analyses.copying import copying
     from probe.analyses.heads import head_scores
 
-    model, source = _with_heads(run), provenance(run)
+    model, source = with_heads(run), provenance(run)
     d_vocab, longest = model.config.d_vocab, model.config.n_ctx
     scores = head_scores(model, d_vocab, longest, source, periods=periods_of(run))
     copied = copying(model, d_vocab, longest, source)
     both = replace(
         scores,
         table=pd.concat([scores.table, copied.table], ignore_index=True),
-        unit=f"{scores.unit}; copying: {copied.unit}",
+        unit=f"{scores.unit}, {copied.unit}",
         floor=f"{scores.floor}; copying: {copied.floor}",
         convention=f"{scores.convention}; copying on {copied.convention}",
     )
-    return _kept(run, both), _kept(run, composition_scores(model, source))
+    return kept(run, both), kept(run, composition_scores(model, source))
 
 
 def roles_of(run: Run) -> AnalysisResult:
     """Attention of the answer's place by role over held-out prompts, of the run's model and of its first weights."""
-    import torch
-
     from probe.analyses.answer_rows import head_roles
-    from probe.models.transformer import initialised
 
-    model = _with_heads(run)
-    generator = torch.Generator().manual_seed(run.manifest["training"]["seed"])
-    models = {"trained": model, "untrained": initialised(model.config, generator)}
-    return _kept(run, head_roles(models, prompts_of(run_dataset(run)), provenance(run)))
+    models = {"trained": with_heads(run), "untrained": untrained_model(run)}
+    return kept(run, head_roles(models, prompts_of(run_dataset(run)), provenance(run)))
 
 
 def answer_rows_of(run: Run) -> AnalysisResult:
@@ -70,7 +66,7 @@ def answer_rows_of(run: Run) -> AnalysisResult:
     prompts = prompts_of(dataset)
     if not prompts.fillers:
         raise ProbeError(f"{dataset.name} declares no contrast, so there are no fillers to set side by side")
-    return _kept(run, answer_rows(_with_heads(run), prompts, provenance(run)))
+    return kept(run, answer_rows(with_heads(run), prompts, provenance(run)))
 
 
 def prompts_of(dataset: Dataset) -> Prompts:
@@ -113,64 +109,6 @@ def periods_of(run: Run) -> tuple[int, int] | None:
     return question.periods if isinstance(question, TokenSequence) and question.rule == "repeat" else None
 
 
-def formation_of(run: Run, tell: Callable[[str], None] = lambda said: None) -> tuple[AnalysisResult, AnalysisResult]:
-    """Scores of every head over checkpoints, with loss, accuracy and in-context score, and the dates of their changes.
-
-    Raises:
-        ProbeError: the run kept too few checkpoints; the message says how to keep more.
-    """
-    found = [store.load_result(run, name) for name in ("formation", "formation-changes")]
-    if found[0] is not None and found[1] is not None and found[0].provenance == provenance(run):
-        return found[0], found[1]
-    import torch
-
-    from probe.analyses.copying import direct_copying
-    from probe.analyses.formation import FEWEST, MODEL, formation
-    from probe.analyses.heads import SHARES, in_context_score, repeats, scores_by_sequence
-    from probe.metrics import next_token_loss
-    from probe.training.loop import training_data
-
-    steps = store.checkpoint_steps(run)
-    if len(steps) < FEWEST:
-        every = max(1, run.manifest["training"]["steps"] // 32)
-        raise ProbeError(
-            f"run {run.name} kept {len(steps)} checkpoints, {FEWEST} or more are needed to date a change; train it "
-            f"again with: probe train --task {run.manifest['task']} --set checkpoint_every={every} "
-            f"--set evaluate_every={every} (and the same settings as before)"
-        )
-    last = _with_heads(run)
-    d_vocab, longest = last.config.d_vocab, last.config.n_ctx
-    drawn = repeats(d_vocab, longest, 16, torch.Generator().manual_seed(0), periods_of(run))
-    generator = torch.Generator().manual_seed(1)
-    words = torch.stack([torch.randperm(d_vocab, generator=generator)[: min(25, longest)] for _ in range(32)])
-    held_out = training_data(run_dataset(run)).held_out
-    accuracy = {row["step"]: row["held_out"]["referent_accuracy"] for row in store.read_metrics(run)}
-    rows: list[dict[str, Any]] = []
-    for number, step in enumerate(steps, start=1):
-        tell(f"checkpoint {number} of {len(steps)}, step {step}")
-        model = open_model(run, step)
-        with torch.no_grad():
-            loss = float(next_token_loss(model(held_out.tokens[:, :-1]), held_out.tokens))
-        whole = {"loss": loss, "accuracy": accuracy[step], "in-context score": in_context_score(model, drawn)}
-        place = {"step": step, "layer": MODEL, "head": MODEL}
-        rows += [{**place, "metric": metric, "value": value} for metric, value in whole.items()]
-        scores, _ = scores_by_sequence(model, drawn)
-        by_head = {metric: scores[metric].mean(-1) for metric in (*SHARES, "entropy")}
-        by_head["copying"] = direct_copying(model, words).mean(-1)
-        for metric, values in by_head.items():
-            for layer, of_layer in enumerate(values.tolist()):
-                for head, value in enumerate(of_layer):
-                    place = {"step": step, "layer": layer, "head": head}
-                    rows.append({**place, "metric": metric, "value": value})
-    listed = ", ".join(str(sample.period) for sample in drawn)
-    convention = (
-        f"heads on 16 random sequences of each period {listed}; loss (nats a word) and referent accuracy on held_out; "
-        "in-context score: loss on the second copy of those sequences minus loss on the first, nats"
-    )
-    curves, dates = formation(rows, convention, provenance(run))
-    return _kept(run, curves), _kept(run, dates)
-
-
 def run_of_task(task: str, runs: Path, data: Path, threads: int = 1) -> tuple[Run, Dataset | None]:
     """The newest finished run of a task that has heads; or a new one, not trained yet, and its data set."""
     from probe.lab.data import open_dataset
@@ -178,9 +116,10 @@ def run_of_task(task: str, runs: Path, data: Path, threads: int = 1) -> tuple[Ru
 
     finished = []
     for name in store.run_names(runs):
-        run = store.open_run(runs, name)
-        if run.manifest["task"] == task and run.finished and run.config.get("mixer") == "attention":
-            finished.append(((run.path / "model.safetensors").stat().st_mtime, run))
+        with contextlib.suppress(ProbeError):  # a damaged folder, or another version's, is not the run meant
+            run = store.open_run(runs, name)
+            if run.manifest["task"] == Path(task).stem and run.finished and has_heads(run):
+                finished.append(((run.path / "model.safetensors").stat().st_mtime, run))
     if finished:
         return max(finished, key=lambda dated: dated[0])[1], None
     dataset, _ = open_dataset(task, data)
@@ -189,18 +128,27 @@ def run_of_task(task: str, runs: Path, data: Path, threads: int = 1) -> tuple[Ru
     return plan_run(plan, runs), dataset
 
 
-def _with_heads(run: Run) -> Transformer:
-    """The run's model, on as many threads as it was trained with."""
+def has_heads(run: Run) -> bool:
+    """Whether there is anything to score."""
+    return run.config.get("mixer") == "attention" and run.config.get("n_layers", 0) > 0
+
+
+def with_heads(run: Run) -> Transformer:
+    """The run's model, on as many threads as it was trained with.
+
+    Raises:
+        ProbeError: it has no attention heads.
+    """
     import torch
 
     torch.set_num_threads(run.manifest["threads"])
     model = open_model(run)
-    if model.config.mixer != "attention" or model.config.n_layers == 0:
+    if not has_heads(run):
         raise ProbeError("this model has no attention heads to score")
     return model
 
 
-def _kept(run: Run, result: AnalysisResult) -> AnalysisResult:
+def kept(run: Run, result: AnalysisResult) -> AnalysisResult:
     """Save a result in the run's folder."""
     store.save_result(run, result.name, result)
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,14 @@ from typing import Any
 from probe import store
 from probe.errors import ProbeError
 from probe.figures.view import AttentionView, attention_view
-from probe.files import digest, write_atomic
+from probe.files import digest, read_json, to_json, write_atomic
 from probe.lab.data import run_dataset
-from probe.lab.heads import heads_of
+from probe.lab.formation import formation_of
+from probe.lab.heads import answer_rows_of, heads_of, roles_of
 from probe.lab.looking import Question, ask, attention_of
 from probe.lab.models import open_model, provenance
-from probe.lab.tracing import trace_run
+from probe.lab.probing import interchange_of, probes_of
+from probe.lab.tracing import attribution_of, evidence_of, lens_of, sweeps_of, trace_run
 from probe.lab.training import summary
 from probe.report.document import Report
 from probe.report.material import Material
@@ -31,14 +33,15 @@ class Analysis:
     """One thing that a report wants to know of a run."""
 
     results: tuple[str, ...]
-    """The names of its results; one that ends in a dash is their beginning, where there is one for each contrast."""
+    """The names of its results, the one that is always there first; one that ends in a dash is their beginning, where
+    there is one for each contrast."""
     compute: Callable[[Run, int | None], Any]
     """Computes them all and keeps them with the run; over about so many pairs where it counts pairs."""
 
     @property
     def name(self) -> str:
         """What a reader calls it."""
-        return self.results[0].split("-")[0]
+        return self.results[0].removesuffix("-ways-").rstrip("-")
 
 
 def accuracy_of(run: Run) -> AnalysisResult:
@@ -58,29 +61,43 @@ def accuracy_of(run: Run) -> AnalysisResult:
 ANALYSES = (
     Analysis(results=("accuracy",), compute=lambda run, pairs: accuracy_of(run)),
     Analysis(results=("heads", "composition"), compute=lambda run, pairs: heads_of(run)),
+    Analysis(results=("head-roles",), compute=lambda run, pairs: roles_of(run)),
+    Analysis(results=("answer-rows",), compute=lambda run, pairs: answer_rows_of(run)),
+    Analysis(results=("formation", "formation-changes"), compute=lambda run, pairs: formation_of(run)),
     Analysis(results=("trace-ways-", "trace-nodes-", "trace-edges-"), compute=trace_run),
+    Analysis(results=("sweeps-",), compute=sweeps_of),
+    Analysis(results=("attribution-",), compute=attribution_of),
+    Analysis(results=("lens",), compute=lens_of),
+    Analysis(results=("evidence-", "sizes-", "subsets-"), compute=evidence_of),
+    Analysis(results=("probes",), compute=lambda run, pairs: probes_of(run)),
+    Analysis(results=("interchange",), compute=lambda run, pairs: interchange_of(run)),
 )
 """In the order in which they are computed; each is one line."""
 
 
-def material_of(run: Run, tell: Tell = lambda doing: None) -> Material:
+def material_of(run: Run, tell: Tell = lambda doing: None, only: Sequence[str] | None = None) -> Material:
     """Read a run's folder; compute and keep what is missing, or was computed from other weights.
 
-    `tell` hears what is being computed. Where nothing is missing torch is not imported. What cannot be computed for this
-    model or task is noted with its reason, and the report goes without.
+    `tell` hears what is being computed. Where nothing is missing torch is not imported. What cannot be computed for
+    this model or task is noted with its reason, and the report goes without. `only` names the analyses that are wanted,
+    and does without maps.
     """
     outcome, dataset, source = summary(run), run_dataset(run), provenance(run)
-    missing: dict[str, str] = {}
+    missing = _known_gaps(run, source)
     for analysis in ANALYSES:
-        if not any(_fresh(run, name, source) for name in result_names(run) if belongs(name, analysis)):
-            tell(f"computing {analysis.name} …")
-            try:
-                analysis.compute(run, None)
-            except ProbeError as error:
-                missing[analysis.name] = str(error)
+        kept = (name for name in result_names(run) if belongs(name, analysis.results[:1]))
+        unwanted = only is not None and analysis.name not in only
+        if unwanted or analysis.name in missing or any(_fresh(run, name, source) for name in kept):
+            continue
+        tell(f"computing {analysis.name} …")
+        try:
+            analysis.compute(run, None)
+        except ProbeError as error:
+            missing[analysis.name] = str(error)
+            _keep_gaps(run, source, missing)
     view, along = None, None
     try:
-        view, along = _looked(run, dataset, source, tell)
+        view, along = _looked(run, dataset, source, tell) if only is None else (None, None)
     except ProbeError as error:
         missing["attention"] = str(error)
     kept = {name: store.load_result(run, name) for name in result_names(run) if not name.startswith("attn-")}
@@ -104,6 +121,21 @@ def result_names(run: Run) -> list[str]:
     return sorted(path.stem for path in (run.path / "results").glob("*.json") if path.with_suffix(".parquet").exists())
 
 
+GAPS = "not-computed.json"
+"""What cannot be computed for a run, with the reasons: asking again would import torch to hear the same."""
+
+
+def _known_gaps(run: Run, source: Provenance) -> dict[str, str]:
+    path = run.path / "results" / GAPS
+    known = read_json(path, "file") if path.exists() else {}
+    return dict(known.get("reasons", {})) if known.get("provenance") == source.as_dict() else {}
+
+
+def _keep_gaps(run: Run, source: Provenance, reasons: Mapping[str, str]) -> None:
+    content = {"provenance": source.as_dict(), "reasons": dict(reasons)}
+    write_atomic(run.path / "results" / GAPS, to_json(content) + "\n")
+
+
 def siblings_of(run: Run) -> list[dict[str, Any]]:
     """Summaries of the finished runs beside this one that differ from it in the seed alone, this one among them."""
     found = []
@@ -123,9 +155,9 @@ def _but_seed(run: Run) -> Any:
     return manifest["data_sha256"], manifest["variant"], training, run.config
 
 
-def belongs(name: str, analysis: Analysis) -> bool:
-    """Whether a result of that name is one of an analysis."""
-    return any(name.startswith(own) if own.endswith("-") else name == own for own in analysis.results)
+def belongs(name: str, results: Sequence[str]) -> bool:
+    """Whether a result is one of these, by its name or by its beginning."""
+    return any(name.startswith(own) if own.endswith("-") else name == own for own in results)
 
 
 def _fresh(run: Run, name: str, source: Provenance) -> bool:
@@ -179,6 +211,10 @@ def attention_along(run: Run, question: Question, tell: Tell = lambda doing: Non
     return result
 
 
+COMPARED = ("accuracy", "trace")
+"""What a comparison needs of each run."""
+
+
 # -- the report ------------------------------------------------------------------------------------------------------
 
 
@@ -190,9 +226,26 @@ def report_on(runs: Sequence[Run], tell: Tell = lambda doing: None) -> tuple[Rep
     if len(runs) == 1:
         material = material_of(runs[0], tell)
         return report_of(material), dict(material.missing)
-    materials = [material_of(run, lambda doing, name=run.name: tell(f"{name}: {doing}")) for run in runs]
+    materials = [material_of(run, lambda doing, name=run.name: tell(f"{name}: {doing}"), COMPARED) for run in runs]
     gone = {f"{each.run.name}, {name}": why for each in materials for name, why in each.missing.items()}
-    return comparison_of(materials), gone
+    return comparison_of(materials, _stability(materials)), gone
+
+
+def _stability(materials: Sequence[Material]) -> AnalysisResult | None:
+    """How much of their circuits the traced runs share that have the first one's shape; None below two."""
+    from probe.analyses.stability import stability
+
+    runs: dict[str, dict[str, Any]] = {}
+    for each in materials:
+        if _shape(each) == _shape(materials[0]):
+            for contrast, edges in each.named("trace-edges-").items():
+                tables = (each.results[f"trace-nodes-{contrast}"].table, edges.table)
+                runs.setdefault(each.run.name, {})[str(edges.details["contrast"])] = tables
+    return stability(runs, provenance(materials[0].run)) if len(runs) > 1 else None
+
+
+def _shape(material: Material) -> tuple[int, int]:
+    return material.run.config["n_layers"], material.run.config["n_heads"]
 
 
 def report_path(runs: Sequence[Run], kind: str) -> Path:

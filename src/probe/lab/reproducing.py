@@ -111,15 +111,13 @@ def run_rows(
 
 
 def measured_of(rows: Sequence[Row]) -> Mapping[int, Measured]:
-    """What has been run so far, by seed; what no seed changes stands in all of them."""
+    """What has been run so far, by seed; what no seed changes stands under seed 0."""
     found: dict[int, dict[str, Mapping[str, Any]]] = {}
-    unseeded = {job.key for job in reproduction_of(rows[0].name).jobs if not job.seeded} if rows else set()
     for row in rows:
         values = saved(row)
         if values is not None:
             found.setdefault(row.seed, {})[row.key] = values
-    shared = {key: values for key, values in found.get(0, {}).items() if key in unseeded}
-    return {seed: {**shared, **values} for seed, values in sorted(found.items())}
+    return dict(sorted(found.items()))
 
 
 def _run(row: Row, tell: Callable[[Any], None]) -> None:

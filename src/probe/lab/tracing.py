@@ -140,7 +140,10 @@ def _opened(run: Run, pairs: int | None) -> tuple[Transformer, list[Contrast], P
     import torch
 
     torch.set_num_threads(run.manifest["threads"])
-    return open_model(run), contrasts_of(run_dataset(run), pairs), provenance(run)
+    model = open_model(run)
+    if not model.config.n_layers:
+        raise ProbeError("this model has no block to look into: it names a word from the last one alone")
+    return model, contrasts_of(run_dataset(run), pairs), provenance(run)
 
 
 def _keep(run: Run, *results: AnalysisResult) -> list[AnalysisResult]:

@@ -22,12 +22,14 @@ from probe.lab.data import run_dataset
 from probe.lab.models import provenance
 from probe.lab.reporting import ANALYSES, Analysis, belongs, result_names
 from probe.report.markdown import NUMBERS
-from probe.report.material import stated_numbers
+from probe.report.material import NOTHING, stated_numbers
 from probe.store import Run
 from probe.tasks.dataset import order_blind_counts
 
 TOLERANCE = 0.002
 """Numbers are stated to four decimals; other processors and versions move them less than this."""
+ALL = 10**6
+"""Rows: of a run every table is verified, of a report those that it states."""
 _STATED = (
     re.compile(r'<script type="application/json" id="numbers">(.*?)</script>', re.DOTALL),
     re.compile(rf"<!-- {NUMBERS} (.*?) -->", re.DOTALL),
@@ -65,7 +67,7 @@ def stated_by(run: Run) -> dict[str, Any]:
         raise NotThere(f"run {run.name} holds no results to verify; make some with probe report {run.name}")
     digests = {result.provenance.model_digest for result in results.values()}
     about = {"task_digest": run.manifest["task_digest"], "data_sha256": run.manifest["data_sha256"]}
-    return {"run": run.name, **about, "model_digest": digests.pop(), "results": stated_numbers(results)}
+    return {"run": run.name, **about, "model_digest": digests.pop(), "results": stated_numbers(results, ALL)}
 
 
 def run_of(report: Path, stated: Mapping[str, Any], runs: Path) -> Run:
@@ -97,7 +99,7 @@ def drifts(run: Run, stated: Mapping[str, Any], tell: Callable[[str], None] = la
     with tempfile.TemporaryDirectory() as folder:
         scratch = _scratch(run, Path(folder))
         for analysis in ANALYSES:
-            wanted = {name: table for name, table in stated["results"].items() if belongs(name, analysis)}
+            wanted = {name: table for name, table in stated["results"].items() if belongs(name, analysis.results)}
             if wanted:
                 tell(f"computing {analysis.name} again …")
                 yield from _again(scratch, analysis, wanted)
@@ -105,7 +107,7 @@ def drifts(run: Run, stated: Mapping[str, Any], tell: Callable[[str], None] = la
 
 def unverified(stated: Mapping[str, Any]) -> list[str]:
     """Stated results that no analysis here computes."""
-    return [name for name in stated["results"] if not any(belongs(name, analysis) for analysis in ANALYSES)]
+    return [name for name in stated["results"] if not any(belongs(name, analysis.results) for analysis in ANALYSES)]
 
 
 def _scratch(run: Run, folder: Path) -> Run:
@@ -128,7 +130,7 @@ def _again(scratch: Run, analysis: Analysis, wanted: Mapping[str, Any]) -> Itera
         yield f"{analysis.name}: stated, but cannot be computed: {error}"
         return
     kept = {name: store.load_result(scratch, name) for name in wanted}
-    found = stated_numbers({name: result for name, result in kept.items() if result is not None})
+    found = stated_numbers({name: result for name, result in kept.items() if result is not None}, ALL)
     for name, table in wanted.items():
         if name not in found:
             yield f"{name}: stated, but not computed again"
@@ -137,23 +139,39 @@ def _again(scratch: Run, analysis: Analysis, wanted: Mapping[str, Any]) -> Itera
 
 
 def _differences(name: str, stated: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
-    """The cells of one table that differ, the first three of them in full."""
-    if stated["columns"] != found["columns"] or len(stated["rows"]) != len(found["rows"]):
-        yield f"{name}: stated {len(stated['rows'])} rows, computed {len(found['rows'])}, or other columns"
+    """The numbers of one table that differ, the first three of them in full."""
+    if stated["columns"] != found["columns"]:
+        yield f"{name}: stated in the columns {', '.join(stated['columns'])}, computed in {', '.join(found['columns'])}"
         return
+    before, now = _by_key(stated), _by_key(found)
     told = 0
-    for before, now in zip(stated["rows"], found["rows"], strict=True):
-        for column, old, new in zip(stated["columns"], before, now, strict=True):
-            if not _same(old, new):
+    for key in dict.fromkeys([*before, *now]):
+        old, new = before.get(key, {}), now.get(key, {})
+        for column in dict.fromkeys([*old, *new]):
+            # a row that is not there reads 0.00 throughout
+            a, b = old.get(column, 0.0), new.get(column, 0.0)
+            if not (_same(a, b) or (not (old and new) and _same(a, b, NOTHING + TOLERANCE))):
                 told += 1
                 if told <= 3:
-                    row = " ".join(str(cell) for cell in now if isinstance(cell, str | int))
-                    yield f"{name}: {row}: {column}: stated {old}, computed {new}"
+                    yield f"{name}: {' '.join(map(str, key))}: {column}: stated {a}, computed {b}"
     if told > 3:
         yield f"{name}: {told - 3} more"
 
 
-def _same(stated: Any, found: Any) -> bool:
+def _by_key(table: Mapping[str, Any]) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """The numbers of a table by what its rows are about: the cells that are no measured numbers."""
+    columns = table["columns"]
+    measured = {c for i, c in enumerate(columns) if any(isinstance(row[i], float) for row in table["rows"])}
+    rows = {}
+    for row in table["rows"]:
+        cells = dict(zip(columns, row, strict=True))
+        rows[tuple(v for c, v in cells.items() if c not in measured)] = {
+            c: v for c, v in cells.items() if c in measured
+        }
+    return rows
+
+
+def _same(stated: Any, found: Any, tolerance: float = TOLERANCE) -> bool:
     if isinstance(stated, float | int) and isinstance(found, float | int):
-        return math.isclose(stated, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        return math.isclose(stated, found, rel_tol=tolerance, abs_tol=tolerance)
     return stated == found

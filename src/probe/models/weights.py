@@ -32,7 +32,8 @@ def head_weights(model: Transformer | Any) -> HeadWeights:
     Ours come with the weights of their LayerNorms folded in (pre-norm; a post-norm model has none to fold). A foreign
     model is taken as it stands: fold it first where the library can (`TransformerBridge.enable_compatibility_mode`).
     """
-    model = getattr(model, "transformer", model)  # ours behind its hook points
+    inside = getattr(model, "transformer", None)  # ours behind its hook points
+    model = inside if isinstance(inside, Transformer) else model
     if not isinstance(model, Transformer):
         names = ("W_E", "W_Q", "W_K", "W_V", "W_O", "W_U")
         weights = {name: getattr(model, name).detach() for name in names}

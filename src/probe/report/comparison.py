@@ -7,25 +7,31 @@ from collections.abc import Sequence
 from typing import Any
 
 from probe.figures.bars import Bar, Bars, bars_svg
+from probe.figures.findings import Row, records
 from probe.intervals import bootstrap_interval, share_interval
 from probe.report.document import Figure, Lines, Number, Panel, Part, Report, Section, Table
-from probe.report.matching import behaviour, main_effect, matched
 from probe.report.material import Material
 from probe.report.sections.causes import PORTS
-from probe.report.sentences import counted, listed, percent, signed
+from probe.report.sentences import common_kinds, counted, effect, listed, percent, shared_edges, signed, ways_said
 from probe.report.training import sweep_summary
+from probe.result import AnalysisResult
+
+SHOWN = 6
+"""Runs that have a column of their own."""
 
 
-def comparison_of(materials: Sequence[Material]) -> Report:
-    """Compare runs; the first is the one that the others are laid beside."""
-    sections = [_compared(materials), _works(materials), _strategies(materials), _ways(materials), _heads(materials)]
+def comparison_of(materials: Sequence[Material], stability: AnalysisResult | None = None) -> Report:
+    """Compare runs; `stability` is that of the runs of one shape, where there are several."""
+    sections = [_compared(materials), _works(materials), _strategies(materials), _ways(materials)]
+    sections.append(_heads(materials, stability) if stability is not None else None)
     made = tuple(section for section in sections if section is not None)
     first = materials[0]
     tasks = list(dict.fromkeys(each.dataset.name for each in materials))
     variants = list(dict.fromkeys(each.run.manifest["variant"] for each in materials))
     return Report(
         title=f"{counted(len(materials), 'run')} of {listed(variants)} on {listed(tasks)}, side by side",
-        subtitle=f"seeds {listed(str(each.run.manifest['training']['seed']) for each in materials)} · first: {first.run.name}",
+        subtitle=f"seeds {listed(str(each.run.manifest['training']['seed']) for each in materials)} · first: "
+        f"{first.run.name}",
         summary=tuple(_says(section) for section in made[1:]),
         sections=(*made, _reproduce(materials)),
         numbers={
@@ -122,7 +128,8 @@ def _works(materials: Sequence[Material]) -> Section:
                 title="Right on held_out, run by run",
                 says=" ".join(_spread(name, group) for name, group in _by_variant(materials).items()),
                 panels=(Panel(svg=bars_svg(Bars(title="held_out", bars=tuple(bars), unit="share of sentences"))),),
-                note="Whiskers: 95 % cluster bootstrap over noun pairs, within a run. The interval over runs is in the sentence.",
+                note="Whiskers: 95 % cluster bootstrap over noun pairs, within a run. The interval over runs is in "
+                "the sentence.",
             ),
         ),
     )
@@ -165,13 +172,14 @@ def _strategies(materials: Sequence[Material]) -> Section | None:
             low, high = share_interval(count, sizes[variant])
             share = Number(value=count / sizes[variant], text=f"{count} of {sizes[variant]}")
             rows.append((variant, strategy, share, f"{low:.0%} to {high:.0%}"))
-        (_, most), count = named.most_common(1)[0]
-        kinds = len({strategy for _, strategy in named})
+        by_strategy = Counter[str]()
+        for (_, strategy), count in named.items():
+            by_strategy[strategy] += count
         tables.append(
             Table(
                 name=f"strategies-{contrast}",
                 title=f"By which way the {contrast.replace('-', ' ')} reaches the answer",
-                says=f"{counted(kinds, 'way')} in {counted(sum(named.values()), 'run')}; the commonest ({count}): {most}.",
+                says=ways_said(contrast.replace("-", " "), by_strategy),
                 columns=("model", "strategy", "runs", "95 % (Wilson)"),
                 rows=tuple(rows),
             )
@@ -203,7 +211,8 @@ def _ways(materials: Sequence[Material]) -> Section | None:
                 Table(
                     name=f"spread-{contrast}",
                     title=f"From whom each layer hears of the {contrast.replace('-', ' ')}, over {len(group)} runs",
-                    says=f"Runs differ most in what layer {widest[0].text} hears from {widest[2]} by its {widest[1]}: from {widest[4]}.",
+                    says=f"Runs differ most in what layer {widest[0].text} hears from {widest[2]} by its "
+                    f"{widest[1]}: from {widest[4]}.",
                     columns=("layer", "reads by", "from", "lost: mean [95 % over runs]", "smallest to largest"),
                     rows=tuple(rows),
                 )
@@ -211,40 +220,54 @@ def _ways(materials: Sequence[Material]) -> Section | None:
     return Section(name="spread", title="How far do they differ", parts=tuple(parts)) if parts else None
 
 
-def _heads(materials: Sequence[Material]) -> Section | None:
-    reference, others = materials[0], materials[1:]
-    does = behaviour(reference)
-    found = [(other, matching) for other in others if (matching := matched(reference, other)) is not None]
-    if not found or not does:
-        return None
-    mean = sum(matching.distance for _, matching in found) / len(found)
-    chance = sum(matching.at_random for _, matching in found) / len(found)
-    rows = []
-    for head, what in does.items():
-        main = main_effect(what)
-        doing = "not traced" if main is None else f"{main[0][0].replace('-', ' ')} at {main[0][1]}: {signed(main[1])}"
-        cells: list[str | Number] = [head, doing]
-        for other, matching in found[:6]:
-            partner = next(((name, distance) for own, name, distance in matching.pairs if own == head), None)
-            if partner is None:
-                cells.append("–")
-                continue
-            effect = behaviour(other)[partner[0]].get(main[0]) if main else None
-            cells.append(f"{partner[0]}" + (f" ({signed(effect)})" if effect is not None else ""))
-        rows.append(tuple(cells))
-    alike = "closer than" if mean < 0.5 * chance else "hardly closer than"
+def _heads(materials: Sequence[Material], stability: AnalysisResult) -> Section:
+    """Heads matched by what they do, and which kinds of edges the runs share."""
+    names = {each.run.name: name_of(each) for each in materials}
+    medoid, matches = str(stability.details["medoid"]), stability.details["matches"]
+    rows = records(stability)
+    deeds: dict[str, Row] = {}
+    for row in rows:
+        head = row["subject"].partition(": ")[0]
+        if row["what"] == "head" and abs(row["value"]) > abs(deeds.get(head, {"value": 0.0})["value"]):
+            deeds[head] = row
+    others = [run for run in stability.details["runs"] if run != medoid][:SHOWN]
+    overlap = {row["subject"]: row for row in rows if row["what"] == "overlap"}
+    kinds = sorted((row for row in rows if row["what"] == "edge kind"), key=lambda row: -row["value"])
     return Section(
         name="heads",
         title="Which head of one is which of another",
         parts=(
             Table(
                 name="matched",
-                title=f"Heads matched to those of {name_of(reference)} by what they do",
-                says=f"Matched heads are {alike} heads paired at random: mean distance {mean:.2f}, at random {chance:.2f}.",
-                columns=("head", "matters most for", *(name_of(other) for other, _ in found[:6])),
-                rows=tuple(rows),
-                note="By effects at every position (noising) and scores on repeated words; in brackets the partner's effect at the "
-                f"same place. {'The first six runs are shown.' if len(found) > 6 else ''}",
+                title=f"Heads matched to those of {names[medoid]}, the run most like all others",
+                says=shared_edges(overlap),
+                columns=("head", "what it does most", "on average [95 % over runs]", *(names[run] for run in others)),
+                rows=tuple(
+                    (
+                        head,
+                        row["subject"].partition(": ")[2],
+                        Number(value=row["value"], text=effect(row)),
+                        *(str(matches[run].get(head, "–")) for run in others),
+                    )
+                    for head, row in sorted(deeds.items())
+                ),
+                note=f"{stability.convention}. Heads that do nothing in any run are left out."
+                + (f" The first {SHOWN} runs are shown." if len(stability.details["runs"]) - 1 > SHOWN else ""),
+            ),
+            Table(
+                name="edge-kinds",
+                title="Kinds of edges, and how many runs have them",
+                says=common_kinds(kinds),
+                columns=("edge", "runs", "95 % (Wilson)"),
+                rows=tuple(
+                    (
+                        row["subject"],
+                        Number(value=row["value"], text=f"{row['value'] * row['n']:.0f} of {row['n']}"),
+                        f"{row['low']:.0%} to {row['high']:.0%}",
+                    )
+                    for row in kinds
+                ),
+                folded=len(kinds) > 20,
             ),
         ),
     )

@@ -48,7 +48,7 @@ class Figure:
     role: str = "plain"
     """What a page can do with it beside showing it: `maps`, `live`, `circuit`, `strip` or `plain`."""
     edges: Mapping[str, Any] = field(default_factory=dict)
-    """Of a circuit: edge -> `title`, `says` (its numbers in lines) and `nodes`, for a page to show when it is chosen."""
+    """Of a circuit: edge -> `title`, `says` (its numbers in lines) and `nodes`, shown where an edge is chosen."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ COLUMNS = {
 SHOWN = 0.05
 """Shares of attention below this are left out of the text; the tables hold them all."""
 CHANGED = 0.1
-"""So are heads whose score changed by less."""
+"""So are changes of a head's score by less than this share of the largest value that the score takes, 1 at least."""
 
 Row = Mapping[str, Any]
 
@@ -64,6 +64,9 @@ def heads_text(run: str, scores: AnalysisResult, composition: AnalysisResult, ro
     if found:
         lines += ["", "strongest compositions in the weights", f"({composition.floor}):"]
         lines += [f"  {row['sender']} → {row['receiver']} ({row['metric']})  {row['value']:.3f}" for row in found]
+        above = sum(row["value"] > row["control_95"] for row in composition.table.to_dict("records"))
+        n = len(composition.table)
+        lines.append(f"  above that percentile: {above} of {n} pairs and ways, {n / 20:.0f} by chance")
     return "\n".join(lines)
 
 
@@ -117,7 +120,10 @@ def formation_text(run: str, curves: AnalysisResult, changes: AnalysisResult) ->
     """What changed when, in the order of the dates; and how much of what was looked at did not."""
     rows = changes.table.to_dict("records")
     dated = sorted((row for row in rows if row["step"] == row["step"]), key=lambda row: row["step"])
-    shown = [row for row in dated if row["head"] < 0 or abs(row["after"] - row["before"]) >= CHANGED]
+    largest: dict[str, float] = {}
+    for row in curves.table.to_dict("records"):
+        largest[row["metric"]] = max(1.0, row["value"], largest.get(row["metric"], 1.0))
+    shown = [r for r in dated if r["head"] < 0 or abs(r["after"] - r["before"]) >= CHANGED * largest[r["metric"]]]
     details = changes.details
     lines = [f"formation of {run}: {details['checkpoints']} checkpoints, {details['gap']} steps apart", ""]
     lines.append(f"{'':26}{'changes at step':>15}{'95 %':>14}{'before':>9}{'after':>8}{'takes':>7}")
@@ -133,28 +139,36 @@ def formation_text(run: str, curves: AnalysisResult, changes: AnalysisResult) ->
     if flat:
         lines += _wrapped(f"no change point: {', '.join(flat)} (a level or a straight line fits as well).")
     lines += _wrapped(
-        f"not listed: {len(dated) - len(shown)} curves of heads that change by less than {CHANGED}, "
-        f"{len(silent) - len(flat)} that show no change point."
+        f"not listed: {len(dated) - len(shown)} changes of heads below {CHANGED:.0%} of what the score can be, and "
+        f"{len(silent) - len(flat)} curves that show no change point."
     )
-    lines += _wrapped(_order(dated))
+    if any(row["duration"] < details["gap"] for row in shown):
+        lines += _wrapped(
+            "changes that take less than the gap of the checkpoints are dated no better than that; finer with: "
+            f"probe train --set checkpoint_every={_finer(details['gap'])} --set evaluate_every={_finer(details['gap'])}"
+        )
+    lines += _wrapped(_order(dated, details["gap"]))
     lines += _wrapped(f"{changes.convention}. {curves.convention}.")
     return "\n".join(lines)
 
 
-def _order(dated: Sequence[Row]) -> str:
-    """Whether in-context learning and the first induction head form at one time, as far as the intervals tell."""
-    context = next((row for row in dated if row["metric"] == "in-context score"), None)
-    rising = [row for row in dated if row["metric"] == "induction" and row["after"] - row["before"] >= CHANGED]
-    if context is None or not rising:
+def _finer(gap: int) -> int:
+    return max(1, gap // 4)
+
+
+def _order(dated: Sequence[Row], gap: float) -> str:
+    """Whether in-context learning and the first induction head form at one time, as far as checkpoints can tell."""
+    falls = [row for row in dated if row["metric"] == "in-context score"]
+    rises = [row for row in dated if row["metric"] == "induction" and row["after"] - row["before"] >= CHANGED]
+    if not falls or not rises:
         return "in-context score and induction heads: no two dates to compare."
-    head = rising[0]
-    if head["high"] < context["low"]:
+    context, head = max(falls, key=lambda row: abs(row["after"] - row["before"])), rises[0]
+    when = "together with"
+    if head["high"] + gap <= context["low"]:
         when = "before"
-    elif context["high"] < head["low"]:
+    elif context["high"] + gap <= head["low"]:
         when = "after"
-    else:
-        when = "at the same time as, as far as these checkpoints can tell,"
-    return f"the first induction head ({_head(head)}) forms {when} the in-context score."
+    return f"the first induction head ({_head(head)}) forms {when} the largest change of the in-context score."
 
 
 def _curve(row: Row) -> str:
@@ -172,4 +186,4 @@ def _place(role: str, position: int) -> str:
 def _wrapped(text: str, width: int = 78) -> list[str]:
     import textwrap
 
-    return textwrap.wrap(text, width)
+    return textwrap.wrap(text, width, break_on_hyphens=False)

@@ -41,10 +41,10 @@ def markdown(report: Report, folder: str) -> tuple[str, dict[str, str]]:
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown and HTML read as itself, on one line.
+    r"""Text that Markdown and HTML read as itself, on one line.
 
-    >>> escaped("<eos> *a* | b")
-    '\\\\<eos\\\\> \\\\*a\\\\* \\\\| b'
+    >>> print(escaped("<eos> *a* | b"))
+    \<eos\> \*a\* \| b
     """
     return re.sub(r"([\\`*_{}\[\]<>&#|$~!])", r"\\\1", " ".join(text.split()))
 

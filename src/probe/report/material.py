@@ -9,13 +9,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from probe.figures.findings import Findings, records
 from probe.figures.view import AttentionView
+from probe.files import digest
 from probe.result import AnalysisResult
 from probe.store import Run
 from probe.tasks.dataset import Dataset, OrderBlind
 
-SHOWN_ROWS = 1_200
-"""Results with more rows than this are no statements of a report but what its pictures are drawn from."""
+LONGEST = 64
+"""Tables of which more rows say something are no statements of a report but what its pictures are drawn from."""
+
+
+NOTHING = 0.005
+"""Numbers below this read 0.00."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +47,24 @@ class Material:
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """The rows of a result; none where there is no such result."""
-        return self.results[name].table.to_dict("records") if name in self.results else []
+        return records(self.results[name]) if name in self.results else []
 
     def named(self, prefix: str) -> dict[str, AnalysisResult]:
         """Results by what follows the prefix: the contrasts of a trace."""
         return {n.removeprefix(prefix): result for n, result in self.results.items() if n.startswith(prefix)}
+
+
+def findings_of(material: Material, results: Mapping[str, AnalysisResult]) -> Findings:
+    """What the catalogue of figures draws from."""
+    manifest = material.run.manifest
+    return Findings(
+        run=material.run.name,
+        digest=digest(dict(manifest)),
+        about=f"{material.dataset.name} · {manifest['variant']}",
+        spec=manifest["spec"],
+        metrics=material.metrics,
+        results=results,
+    )
 
 
 def weights_along(along: AnalysisResult) -> dict[int, list[Float[np.ndarray, "layer head query key"]]]:
@@ -63,21 +82,34 @@ def weights_along(along: AnalysisResult) -> dict[int, list[Float[np.ndarray, "la
     return found
 
 
-def stated_numbers(results: Mapping[str, AnalysisResult]) -> dict[str, Any]:
-    """The tables of all results that are short enough to be stated, as JSON; numbers to four decimals."""
+def stated_numbers(results: Mapping[str, AnalysisResult], longest: int = LONGEST) -> dict[str, Any]:
+    """The tables of which up to `longest` rows say something, as JSON; numbers to four decimals.
+
+    Rows whose numbers all read 0.00 are left out: most parts of a model do nothing, and one sentence says so.
+    """
     stated = {}
     for name, result in sorted(results.items()):
-        if 0 < len(result.table) <= SHOWN_ROWS:
-            columns = {column: result.table[column].tolist() for column in result.table.columns}
-            rows = zip(*columns.values(), strict=True)
-            stated[name] = {"columns": list(columns), "rows": [[plain(cell) for cell in row] for row in rows]}
+        rows = [[plain(cell) for cell in row.values()] for row in records(result)]
+        kept = [row for row in rows if not nothing(row)]
+        if 0 < len(kept) <= longest:
+            stated[name] = {"columns": list(result.table.columns), "rows": kept, "left_out": len(rows) - len(kept)}
             if "pairs" in result.details:
                 stated[name]["pairs"] = result.details["pairs"]
     return stated
 
 
+def nothing(row: Sequence[Any]) -> bool:
+    """Whether all the numbers of a row read 0.00.
+
+    >>> nothing(["L0H0", 3, 0.001, -0.002]), nothing(["L0H0", 3, 0.5])
+    (True, False)
+    """
+    numbers = [cell for cell in row if isinstance(cell, float)]
+    return bool(numbers) and all(abs(number) < NOTHING for number in numbers)
+
+
 def plain(cell: Any) -> Any:
     """A table's cell as JSON: a number to four decimals, None for one that is none."""
     if isinstance(cell, float):
-        return None if not np.isfinite(cell) else round(cell, 4) if abs(cell) < 10 else float(f"{cell:.7g}")
+        return None if not np.isfinite(cell) else (round(cell, 4) if abs(cell) < 10 else float(f"{cell:.7g}")) + 0.0
     return cell

@@ -35,8 +35,10 @@ def ours(one: Judged) -> str:
         return ""
     form = one.claim.form
     mean = sum(values) / len(values)
-    if len(values) == 1 or max(values) == min(values):
+    if len(values) == 1:
         return format(mean, form)
+    if max(values) == min(values):
+        return f"{mean:{form}}, {len(values)} seeds"
     low, high = bootstrap_interval(values)
     return f"{mean:{form}} [{low:{form}}, {high:{form}}], {len(values)} seeds"
 
@@ -86,7 +88,7 @@ def section_markdown(
     quick: bool,
 ) -> str:
     """The section as Markdown; `figures` are file names beside it, `made_with` the settings behind the numbers."""
-    lines = [f"# `{reproduction.name}`: {reproduction.title}", ""]
+    lines = [f"# `{reproduction.name}`: {_markdown(reproduction.title)}", ""]
     lines += [f"**{QUICK}**", ""] if quick else []
     lines += [_markdown(reproduction.setting) + ".", "", f"{counts(judged)}", ""]
     lines += ["| " + " | ".join(HEADER) + " |", "|" + "---|" * len(HEADER)]

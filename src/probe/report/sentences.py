@@ -1,4 +1,4 @@
-"""Plain English made from numbers: each sentence would read differently if they did. No sentence is a template of praise.
+"""Plain English made from numbers: each sentence would read differently if they did.
 
 Every function takes rows of a result and returns a sentence; where the numbers say nothing, it says that.
 """
@@ -17,10 +17,12 @@ CLEAR = 0.1
 def percent(share: float) -> str:
     """A share in percent, with a digit where that is not all.
 
-    >>> percent(1.0), percent(0.936)
-    ('100 %', '93.6 %')
+    >>> percent(1.0), percent(0.936), percent(-0.0001)
+    ('100 %', '93.6 %', '0.0 %')
     """
-    return f"{share:.0%}".replace("%", " %") if share in (0.0, 1.0) else f"{share:.1%}".replace("%", " %")
+    if share in (0.0, 1.0):
+        return f"{100 * share:.0f} %"
+    return f"{round(100 * share, 1) + 0.0:.1f} %"
 
 
 def interval(row: Row) -> str:
@@ -79,17 +81,26 @@ def worth_of_order(ceiling: float, transfer: float) -> str:
         )
         start += "about attention."
     elif ceiling > 0.55:
-        start = f"The words alone, blind to their order, can tell up to {percent(ceiling)} of the answers: only what a model "
+        start = (
+            f"The words alone, blind to their order, can tell up to {percent(ceiling)} of the answers: only what a "
+            "model "
+        )
         start += "has above that needs order."
     else:
-        start = f"The words alone, blind to their order, can tell at most {percent(ceiling)} of the answers: whoever has more "
+        start = (
+            f"The words alone, blind to their order, can tell at most {percent(ceiling)} of the answers: whoever has "
+            "more "
+        )
         start += "has used their order."
     return f"{start} A table of bags of words learned from train scores {percent(transfer)} on held_out."
 
 
 def does_it_work(trained: Row, untrained: Row | None, ceiling: float, transfer: float) -> str:
     """The verdict on held_out."""
-    said = f"It names the right word in {percent(trained['value'])} of {trained['n']} held-out sentences ({interval(trained)})"
+    said = (
+        f"It names the right word in {percent(trained['value'])} of {trained['n']} held-out sentences "
+        f"({interval(trained)})"
+    )
     floor = max(ceiling, transfer)
     if trained["low"] > floor:
         said += f": more than any order-blind answer can have ({percent(floor)})."
@@ -115,8 +126,8 @@ def over_seeds(solved: Mapping[str, float]) -> str:
 def looks_said(block: str, tokens: Sequence[str], row: Sequence[float]) -> str:
     """What a row of attention rests on.
 
-    >>> looks_said("block 2", ["the", "dog", "barked"], [0.1, 0.85, 0.05])
-    'block 2 rests on dog (0.85)'
+    >>> looks_said("block 2", ["the", "dog", "barked"], [0.05, 0.85, 0.1])
+    'block 2 rests on dog (0.85) and barked (0.10)'
     """
     top = sorted(range(len(row)), key=lambda i: -row[i])[:3]
     if row[top[0]] < 2 / len(row):
@@ -159,7 +170,8 @@ def strongest_edges(contrast: str, edges: Sequence[Row]) -> str:
         return f"No single edge carries as much as {CLEAR:.0%} of the {contrast}."
     first = strong[0]
     return (
-        f"{counted(len(strong), 'edge')} of {len(edges)} carry {CLEAR:.0%} or more of the {contrast} by themselves; the "
+        f"{counted(len(strong), 'edge')} of {len(edges)} carry {CLEAR:.0%} or more of the {contrast} by themselves; "
+        "the "
         f"strongest, {first['sender']} → {arrival(first)}, {effect(first)}."
     )
 
@@ -179,7 +191,8 @@ def loudest_places(nodes: Sequence[Row]) -> str:
     said = listed(f"{row['node']} at {row['role']} ({row['value']:+.2f})" for row in strong[:3])
     places = sorted({row["position"] for row in strong})
     return (
-        f"{counted(len(strong), 'part')} of {len(noising)} carry {CLEAR:.0%} or more, at position{'s' if len(places) > 1 else ''} "
+        f"{counted(len(strong), 'part')} of {len(noising)} carry {CLEAR:.0%} or more, at "
+        f"position{'s' if len(places) > 1 else ''} "
         f"{listed(map(str, places))}; the most: {said}."
     )
 
@@ -191,10 +204,190 @@ def silent_lookers(looked: Mapping[str, float], caused: Mapping[str, float]) -> 
     if not idle and not busy:
         return "No head puts half of its attention on one word at the answer's place."
     if not idle:
-        return f"Every head that puts half of its attention on one word there ({listed(busy)}) also causes something there."
-    said = f"{listed(idle)} put{'s' if len(idle) == 1 else ''} half of their attention or more on one word at the answer's place "
+        return (
+            f"Every head that puts half of its attention on one word there ({listed(busy)}) also causes something "
+            "there."
+        )
+    said = (
+        f"{listed(idle)} put{'s' if len(idle) == 1 else ''} half of their attention or more on one word at the "
+        "answer's place "
+    )
     said += f"and {'causes' if len(idle) == 1 else 'cause'} nothing there (below {CLEAR:.0%})"
     return said + (f"; {listed(busy)} do both." if busy else ".")
+
+
+# -- where it is carried, how good the circuit is ------------------------------------------------------------------
+
+
+def sweeps_said(contrast: str, rows: Sequence[Row]) -> str:
+    """At which places the stream before each layer carries a contrast."""
+    said = []
+    for layer in sorted({row["layer"] for row in rows}):
+        at = [r for r in rows if r["layer"] == layer and r["metric"] == "noising" and abs(r["value"]) >= 0.25]
+        places = listed(f"{r['role']} {r['position']} ({signed(r['value'])})" for r in at)
+        said.append(f"before layer {layer} {f'at {places}' if places else 'at no single place'}")
+    return f"The {contrast} is carried {'; '.join(said)}."
+
+
+def lens_said(rows: Sequence[Row]) -> str:
+    """When the stream at the answer's place first says the answer; rows of the logit difference."""
+    last = max(row["position"] for row in rows)
+    at_end = [row for row in rows if row["position"] == last]
+    final = at_end[-1]
+    if final["value"] <= 0:
+        return f"At the end the stream does not favour the answer (logit difference {signed(final['value'])})."
+    first = next(row for row in at_end if row["value"] >= final["value"] / 2)
+    where = {"resid_pre": "before", "resid_mid": "after the attention of", "resid_post": "after"}[first["kind"]]
+    return (
+        f"At the answer's place the stream first holds half of the answer {where} layer {first['layer']} (logit "
+        "difference "
+        f"{signed(first['value'])} of {signed(final['value'])} at the end)."
+    )
+
+
+def writers(rows: Sequence[Row]) -> str:
+    """Who writes the answer itself, and who matters only through others."""
+    direct = {row["node"]: row["value"] for row in rows if row["metric"] == "direct"}
+    total = {row["node"]: row["value"] for row in rows if row["metric"] == "total"}
+    whole = sum(direct.values())
+    if abs(whole) < 1e-6:
+        return "No part writes towards the answer: the direct effects sum to 0."
+    top = sorted(direct, key=lambda node: -abs(direct[node]))[:3]
+    said = f"Of a logit difference of {whole:.2f}, {listed(f'{node} writes {signed(direct[node])}' for node in top)}"
+    through = [n for n in total if n != "embedding" and abs(total[n]) >= 0.2 * abs(whole) > 2 * abs(direct.get(n, 0.0))]
+    if through:
+        them = listed(f"{node} ({signed(total[node])})" for node in through)
+        said += f"; only through later parts {'matters' if len(through) == 1 else 'matter'} {them}"
+    return f"{said}."
+
+
+def faithful(size: int, edges: int, rows: Sequence[Row]) -> str:
+    """The range of faithfulness over all ways of asking, beside random circuits; rows of faithfulness."""
+    ours = [row for row in rows if row["circuit"] == "found" and row["value"] is not None]
+    if not ours:
+        return "There is nothing to be faithful to: the model's own effect cannot be told from 0."
+    low, high = min(row["value"] for row in ours), max(row["value"] for row in ours)
+    said = (
+        f"{size} of {edges} edges keep {percent(low)} to {percent(high)} of the effect, over {len(ours)} ways of asking"
+    )
+    for level in ("edge", "node"):
+        random = [
+            r["value"] for r in rows if r["circuit"] == "random" and r["level"] == level and r["value"] is not None
+        ]
+        if random:
+            said += f"; random circuits of as many {level}s {percent(min(random))} to {percent(max(random))}"
+    return f"{said}. A single number of these would be a choice."
+
+
+def smallest(rows: Sequence[Row]) -> str:
+    """From how many edges on a circuit keeps nine tenths, and what a random one keeps then."""
+    found = sorted((row for row in rows if row["circuit"] == "found"), key=lambda row: row["edges"])
+    whole = found[-1]["edges"]
+    enough = next((row for row in found if row["value"] >= 0.9), None)
+    if enough is None:
+        return f"No circuit of up to {whole} edges keeps nine tenths of the effect."
+    random = next((r["value"] for r in rows if r["circuit"] == "random" and r["edges"] == enough["edges"]), None)
+    beside = f" A random circuit of that size keeps {percent(random)} on average." if random is not None else ""
+    return f"The strongest {enough['edges']} of {whole} edges keep {percent(enough['value'])} of the effect.{beside}"
+
+
+def holes(rows: Sequence[Row]) -> str:
+    """The largest hole, and how many edges are idle."""
+    complete = [row for row in rows if row["metric"] == "completeness"]
+    minimal = [row for row in rows if row["metric"] == "minimality"]
+    said = []
+    if complete:
+        worst = max(complete, key=lambda row: abs(row["value"]))
+        said.append(f"The largest hole is {worst['value']:.2f} ({worst['subset']})")
+    if minimal:
+        idle = sum(abs(row["value"]) < 0.05 for row in minimal)
+        said.append(f"{idle} of {len(minimal)} edges are idle (below 0.05)")
+    return f"{'; '.join(said)}."
+
+
+# -- what is present -----------------------------------------------------------------------------------------------
+
+
+def readable(rows: Sequence[Row]) -> str:
+    """For each target where a probe reads it best, and by how much it beats its control."""
+    said = []
+    for target in dict.fromkeys(row["target"] for row in rows):
+        own = [r for r in rows if r["target"] == target and r["value"] is not None]
+        of_trained = [r for r in own if r["metric"] == "accuracy" and r["condition"] == "trained"]
+        if not of_trained:
+            continue
+        best = max(of_trained, key=lambda row: row["value"])
+        more = next((r for r in own if r["metric"] == "selectivity" and _same_place(r, best)), None)
+        beside = f", {signed(more['value'])} above its control task" if more else ""
+        said.append(f"{target} best {_place(best)} ({percent(best['value'])}{beside})")
+    return f"Read off: {'; '.join(said)}. Presence is not use." if said else "No probe was fitted."
+
+
+def interchanged(rows: Sequence[Row]) -> str:
+    """For each variable the places at which swapping it works, layer by layer, beside the untrained model."""
+    wanted = [r for r in rows if r["metric"] == "interchange accuracy" and r["value"] is not None]
+    if not wanted:
+        return "No variable was swapped."
+    said = []
+    for variable in dict.fromkeys(row["variable"] for row in wanted):
+        own = [r for r in wanted if r["variable"] == variable]
+        works = [r for r in own if r["condition"] == "trained" and r["value"] >= 0.5 and r["kind"] == "resid_pre"]
+        layers = sorted({r["layer"] for r in works})
+        places = [f"{listed(r['role'] for r in works if r['layer'] == n)} (before layer {n})" for n in layers]
+        said.append(f"{variable} at {', then '.join(places)}" if places else f"{variable} nowhere")
+    blank = [r["value"] for r in wanted if r["condition"] == "untrained"]
+    beside = f" In the untrained model it works in at most {percent(max(blank))} of the pairs." if blank else ""
+    return f"Swapping works in half of the pairs or more: {'; '.join(said)}.{beside}"
+
+
+def _same_place(a: Row, b: Row) -> bool:
+    return a["condition"] == b["condition"] and all(
+        a.get(key) == b.get(key) for key in ("kind", "layer", "head", "position")
+    )
+
+
+def _place(row: Row) -> str:
+    where = {"resid_pre": "before", "resid_mid": "within", "resid_post": "after"}.get(str(row.get("kind")), "in")
+    return f"{where} layer {row['layer']:.0f} at {row['role']}"
+
+
+def rows_said(rows: Sequence[Row]) -> str:
+    """Which block's row changes with the word in the slot; rows of block means over fillers."""
+    said = []
+    for layer in sorted({row["layer"] for row in rows}):
+        spread: dict[Any, list[float]] = {}
+        for row in rows:
+            if row["layer"] == layer:
+                spread.setdefault((row["role"], row["position"]), []).append(row["value"])
+        (role, _), values = max(spread.items(), key=lambda item: max(item[1]) - min(item[1]))
+        extent = max(values) - min(values)
+        if extent < 0.05:
+            said.append(f"block {layer + 1} is the same for all of them (within {extent:.2f})")
+        else:
+            said.append(f"block {layer + 1} differs most at {role}: {min(values):.2f} to {max(values):.2f}")
+    fillers = len({row["filler"] for row in rows})
+    return f"Over {fillers} words in the slot, {'; '.join(said)}."
+
+
+def roles_said(rows: Sequence[Row]) -> str:
+    """Where each layer's heads look from the answer's place, on average over sentences."""
+    trained = [row for row in rows if row.get("condition", "trained") == "trained"]
+    top: dict[tuple[int, int], Row] = {}
+    for row in trained:
+        head = (row["layer"], row["head"])
+        if head not in top or row["value"] > top[head]["value"]:
+            top[head] = row
+    hard = [
+        f"L{layer}H{head} at {row['role']} ({row['value']:.2f})"
+        for (layer, head), row in top.items()
+        if row["value"] >= 0.5
+    ]
+    if not hard:
+        return "Over held-out sentences no head puts half of its attention on one role."
+    return (
+        f"Over held-out sentences {counted(len(hard), 'head')} of {len(top)} look at one role with half of their "
+        f"weight: {listed(hard)}."
+    )
 
 
 # -- heads, training -----------------------------------------------------------------------------------------------
@@ -223,7 +416,10 @@ def composed(rows: Sequence[Row]) -> str:
     if times < 1.5:
         return f"No pair of heads stands out: the largest score is that of {pair}."
     above = sum(row["value"] >= 1.5 * row["control"] for row in rows)
-    return f"{counted(above, 'pairing')} of {len(rows)} score 1.5 times chance or more; the largest: {pair}. It says what could."
+    return (
+        f"{counted(above, 'pairing')} of {len(rows)} score 1.5 times chance or more; the largest: {pair}. It says "
+        "what could."
+    )
 
 
 def learned_at(metrics: Sequence[Row]) -> str:
@@ -245,3 +441,36 @@ def changes_said(rows: Sequence[Row]) -> str:
     """Dated change points."""
     said = [f"{row['metric']} at step {row['step']:.0f} [{row['low']:.0f}, {row['high']:.0f}]" for row in rows[:4]]
     return f"Change points, fitted: {listed(said)}." if said else ""
+
+
+# -- several runs ------------------------------------------------------------------------------------------------------
+
+
+def ways_said(contrast: str, by_strategy: Mapping[str, int]) -> str:
+    """In how many ways a contrast reaches the answer, over runs."""
+    runs = sum(by_strategy.values())
+    most, count = max(by_strategy.items(), key=lambda item: item[1])
+    if len(by_strategy) == 1:
+        return f"The {contrast} reaches the answer in the same way in all {runs} runs: {most}."
+    start = f"The {contrast} reaches the answer in {len(by_strategy)} different ways in {runs} runs"
+    return f"{start}; no two do the same." if count == 1 else f"{start}; the commonest, in {count} of them: {most}."
+
+
+def shared_edges(overlap: Mapping[str, Row]) -> str:
+    """How much of their circuits runs share, heads paired by what they do or by their number."""
+    ours, blind = overlap["by what they do"], overlap["by number"]
+    alike = "No pairing of heads makes" if ours["value"] <= blind["value"] else "Pairing heads by what they do makes"
+    return (
+        f"{alike} the circuits more alike: {ours['value']:.2f} of the edges of two runs are shared "
+        f"[{ours['low']:.2f}, {ours['high']:.2f}], {blind['value']:.2f} where heads are paired by their numbers."
+    )
+
+
+def common_kinds(rows: Sequence[Row]) -> str:
+    """How many kinds of edges all runs have; rows by the share of runs."""
+    if not rows:
+        return "No run has an edge that carries a tenth of the effect."
+    everywhere = [row["subject"] for row in rows if row["value"] == 1.0]
+    if not everywhere:
+        return f"Of {counted(len(rows), 'kind')} of edges none stands in every run."
+    return f"Of {counted(len(rows), 'kind')} of edges {len(everywhere)} stand in every run: {listed(everywhere[:4])}."

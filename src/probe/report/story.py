@@ -1,4 +1,4 @@
-"""The report on one run: its sections in the order in which a reader asks, and the sentences that a hurried one needs."""
+"""The report on one run: sections in the order in which a reader asks, and the sentences that a hurried one needs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from probe.report.document import Report, Section
 from probe.report.material import Material, stated_numbers
 from probe.report.sections.answered import answered
 from probe.report.sections.asked import asked
+from probe.report.sections.carried import carried
 from probe.report.sections.causes import causes
 from probe.report.sections.formed import formed
 from probe.report.sections.headed import headed
+from probe.report.sections.judged import judged
 from probe.report.sections.looks import looks, maps_of
+from probe.report.sections.present import present
 from probe.report.sections.remade import remade
 from probe.report.sections.works import works
 
-SECTIONS = (asked, answered, works, looks, causes, headed, formed, remade)
+SECTIONS = (asked, answered, works, looks, causes, judged, carried, headed, present, formed, remade)
 
 
 def report_of(material: Material) -> Report:

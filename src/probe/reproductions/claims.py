@@ -85,6 +85,8 @@ class Reproduction:
     seeds: int = 1
     """Seeds where none are asked for."""
     needs_corpus: bool = False
+    alone: bool = False
+    """Whether its rows are timed, so that they never run side by side."""
     figures: Callable[[Mapping[int, Measured]], Sequence[Figure]] = lambda by_seed: ()
     """From what was measured, by seed, to pictures."""
     notes: Callable[[Mapping[int, Measured]], Sequence[tuple[str, str]]] = lambda by_seed: ()
@@ -148,12 +150,12 @@ def about(figure: float, share: float) -> Rule:
     (45.0, 55.0)
     """
     reach = abs(figure) * share
-    return Rule(says=f"within {share:.0%} of {figure:g}", holds=(figure - reach, figure + reach))
+    return Rule(says=f"within {100 * share:g} % of {figure:,.12g}", holds=(figure - reach, figure + reach))
 
 
 def within(low: float, high: float, says: str = "") -> Rule:
     """A measured number between two bounds."""
-    return Rule(says=says or f"{low:g} to {high:g}", holds=(low, high))
+    return Rule(says=says or f"{low:,.12g} to {high:,.12g}", holds=(low, high))
 
 
 def above(bound: float, size: Rule | None = None) -> Rule:

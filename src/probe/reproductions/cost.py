@@ -219,6 +219,7 @@ COST = Reproduction(
             rule=within(1.2, 2.2, "1.2 to 2.2: still every pair"),
         ),
     ],
+    alone=True,
     notes=_notes,
     figures=_figures,
 )  # fmt: skip

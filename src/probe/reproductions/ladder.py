@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from probe.files import read_text
 from probe.models.config import make_config
 from probe.reproductions.claims import (
     Claim,
@@ -21,7 +22,7 @@ from probe.reproductions.claims import (
     exactly,
     within,
 )
-from probe.reproductions.corpus import VOCABULARY
+from probe.reproductions.corpus import VOCABULARY, tokens_of
 from probe.reproductions.language import QUICK, LanguageTraining, measured, sized
 from probe.reproductions.sizes import counted
 
@@ -54,6 +55,12 @@ def _parameters(settings: Settings, seed: int, tell: Tell) -> dict[str, Any]:
     return {row: counted(make_config(row, d_vocab=VOCABULARY, n_ctx=128, d_model=128)) for row in ROWS}
 
 
+def _corpus(settings: Settings, seed: int, tell: Tell) -> dict[str, Any]:
+    assert settings.corpus is not None
+    characters, tokens = len(read_text(settings.corpus, "corpus")), len(tokens_of(settings.corpus))
+    return {"characters": characters, "tokens": tokens, "characters a token": characters / tokens}
+
+
 def _of(row: str, number: str = "held_out") -> Callable[[Measured], float]:
     return lambda m: m[row][number]
 
@@ -82,10 +89,23 @@ LADDER = Reproduction(
     title="One piece a row: from no context to two blocks",
     setting="width 128, windows of 128, 3,000 steps of torch's AdamW at a constant 1e-3, batch 64; held-out perplexity",
     jobs=[
+        Job(key="corpus", measure=_corpus, seeded=False),
         Job(key="parameters", measure=_parameters, seeded=False),
         *(Job(key=row, measure=partial(_measure, row)) for row in ROWS),
     ],
     claims=[
+        Claim(
+            statement="the corpus, characters", value=_of("corpus", "characters"), rule=within(1115394, 1115394),
+            chapter="1,115,394", form=",.0f",
+        ),
+        Claim(
+            statement="the corpus, tokens of a byte-level BPE of 1,024", value=_of("corpus", "tokens"),
+            rule=about(459760, 0.001), chapter="459,760", form=",.0f",
+        ),
+        Claim(
+            statement="characters a token", value=_of("corpus", "characters a token"), rule=within(2.42, 2.44),
+            chapter="2.43",
+        ),
         *(
             Claim(statement=label, value=_of(row), rule=_size(figure), chapter=printed)
             for row, (label, printed, figure) in ROWS.items()

@@ -54,7 +54,7 @@ def _figures(by_seed: Mapping[int, Measured]) -> Sequence[Figure]:
     return [
         Figure(
             name="positions", title="Trained on 64 tokens, read further", x_label="window read", series=series,
-            y_label="held-out perplexity", log_x=True, log_y=True,
+            y_label="held-out perplexity", log_x=True,
         )
     ]  # fmt: skip
 

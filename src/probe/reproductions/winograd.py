@@ -1,24 +1,13 @@
-"""A question with a right answer: whom does "too tired" speak of? Five models, easy and hard, two ways of training.
-
-Accuracies are kept along training, because a last step can sit on a spike; and every model that answers is traced, so
-that "composition across layers is the mechanism" is a statement that can come out otherwise.
-"""
+"""A question with a right answer: whom does "too tired" speak of? Five models, easy and hard, two ways of training."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
-import torch
-from jaxtyping import Int
-from torch import Generator, Tensor
-
-from probe.activations import cached
-from probe.analyses.trace import Contrast, trace
-from probe.models.config import make_config
-from probe.models.transformer import Transformer, initialised
+from probe.reproductions.answering import WAYS, Contrasts, dataset_of, measure, prompts_of
 from probe.reproductions.claims import (
     Claim,
     Figure,
@@ -26,18 +15,10 @@ from probe.reproductions.claims import (
     Measured,
     Reproduction,
     Rule,
-    Settings,
-    Tell,
     above,
     below,
     within,
 )
-from probe.reproductions.language import LanguageTraining, fit, started
-from probe.result import Provenance, versions
-from probe.tasks.dataset import Dataset, make_dataset
-from probe.tasks.spec import load_task
-from probe.training.config import training_for
-from probe.training.loop import evaluate, start, train, training_data
 
 TASKS = ("hard", "easy")
 MODELS = {
@@ -47,115 +28,13 @@ MODELS = {
     "attention-only-1": "one layer, no MLP",
     "attention-only-2": "two layers, no MLP",
 }
-WAYS = ("chapter", "defaults")
-"""`chapter`: AdamW at a constant 1e-3, width 128, 3,000 steps of 64. `defaults`: what `probe train` does."""
-EVERY = 50
-"""Steps between two looks at the held-out sentences."""
-PAIRS = 60
-"""Held-out pairs, about, that a trace takes."""
-FIRST, SECOND = "animal", "street"
 SOLVED = 0.995
-
-Contrasts = Callable[[Dataset, int], Sequence[Contrast]]
-"""The contrasts of a task; made where sentences and tensors are joined, in `probe.lab.tracing`."""
-
-
-@cache
-def dataset_of(task: str) -> Dataset:
-    """The task's sentences, with the seed that every command takes."""
-    return make_dataset(load_task(f"winograd-{task}"), seed=0)
+ALWAYS = within(1, 1, "so in every seed")
 
 
 def key_of(task: str, model: str, way: str) -> str:
     """A row's name."""
     return f"{task} {model} {way}"
-
-
-def _measure(
-    task: str, variant: str, way: str, contrasts_of: Contrasts, settings: Settings, seed: int, tell: Tell
-) -> dict[str, Any]:
-    dataset = dataset_of(task)
-    n_ctx = max(len(example.tokens) for example in dataset.examples)
-    sizes: dict[str, Any] = {"d_vocab": len(dataset.vocabulary), "n_ctx": n_ctx}
-    sizes |= {"d_model": 32} if settings.quick else {"d_model": 128} if way == "chapter" else {}
-    config = make_config(variant, **sizes)
-    data = training_data(dataset)
-    along: list[list[float]] = []
-
-    def look(step: int, model: Transformer) -> None:
-        score = evaluate(model, data.held_out)
-        along.append([step, score.referent_accuracy, score.distractor_rate])
-        tell(f"step {step}  held-out {score.referent_accuracy:.1%}")
-
-    if way == "chapter":
-        steps = 20 if settings.quick else 3000
-        model = started(config, Generator().manual_seed(seed))
-        training = LanguageTraining(steps=steps, batch=64)
-        every = min(EVERY, steps)
-        looked = lambda step, loss: look(step, model) if step % every == 0 else None  # noqa: E731
-        fit(model, _epochs(data.train, training.batch, seed + 1), training, looked)
-    else:
-        quick = {"steps": 20, "evaluate_every": 20} if settings.quick else {"evaluate_every": EVERY}
-        ours = training_for(variant, **{"seed": seed, **quick})
-        state = start(initialised(config, Generator().manual_seed(seed)), ours)
-        for evaluation in train(state, data, ours):
-            score = evaluation.held_out
-            along.append([evaluation.step, score.referent_accuracy, score.distractor_rate])
-            tell(f"step {evaluation.step}  held-out {score.referent_accuracy:.1%}")
-        model = state.model
-    _, last, wrong = along[-1]
-    best = max(along, key=lambda row: row[1])
-    found = {"along": along, "last": last, "wrong": wrong, "best": best[1], "best step": best[0]}
-    if variant == "uniform":
-        return found
-    if task == "hard":
-        source = Provenance(
-            task_digest=dataset.spec.digest, model_digest="", seed=seed, versions=versions(), threads=1,
-            dtype="float32", git_commit=None,
-        )  # fmt: skip
-        adjective = next(contrast for contrast in contrasts_of(dataset, PAIRS) if contrast.name == "adjective")
-        found["strategy"] = trace(model, adjective, source).strategy
-    return found | {"rows": answer_rows(model, dataset)}
-
-
-def _epochs(train: Int[Tensor, "example pos"], batch: int, seed: int) -> Callable[[int], Tensor]:
-    """Sentences of a step: random orders of all of them, end to end."""
-    generator, order = Generator().manual_seed(seed), torch.empty(0, dtype=torch.int64)
-
-    def draw(step: int) -> Tensor:
-        nonlocal order
-        while len(order) < batch:
-            order = torch.cat([order, torch.randperm(len(train), generator=generator)])
-        now, order = order[:batch], order[batch:]
-        return train[now]
-
-    return draw
-
-
-def answer_rows(model: Transformer, dataset: Dataset) -> dict[str, list[list[float]]]:
-    """Adjective -> block -> attention of the position that has to name the referent, mean over heads.
-
-    Of the sentences about the animal and the street; 15 words can be seen, so that uniform attention is 0.067.
-    """
-    names = [f"blocks.{layer}.attn.hook_pattern" for layer in range(model.config.n_layers)]
-    found = {}
-    for adjective, prompt in prompts_of(dataset).items():
-        _, seen = cached(model, torch.from_numpy(dataset.vocabulary.encode(prompt))[None], names)
-        rows = [seen[name][0, :, -1].mean(0) for name in names]
-        found[adjective] = [[round(float(weight), 4) for weight in row] for row in rows]
-    return found
-
-
-def prompts_of(dataset: Dataset) -> dict[str, tuple[str, ...]]:
-    """Adjective -> the prompt about the animal and the street."""
-    return {
-        example.prompt[example.positions["adjective"]]: example.prompt
-        for example in dataset.examples
-        if example.prompt[1] == FIRST and example.prompt[example.positions["y"]] == SECOND
-    }
-
-
-# -- claims ------------------------------------------------------------------------------------------------------
 
 
 def _of(task: str, model: str, way: str, number: str = "last") -> Callable[[Measured], float]:
@@ -172,6 +51,13 @@ def _uses(model: str, way: str, strategy: str) -> Callable[[Measured], float]:
         return float(found.startswith(strategy))
 
     return value
+
+
+def _composition_is_why(way: str, m: Measured) -> float:
+    """1 for a seed in which all of it holds."""
+    one_fails = _of("hard", "one-block", way, "best")(m) < SOLVED
+    two_answer = _of("hard", "two-block", way, "best")(m) >= SOLVED
+    return float(one_fails and two_answer and _uses("two-block", way, "two hops")(m) == 1)
 
 
 def _row(m: Measured, adjective: str, block: int) -> list[float]:
@@ -242,12 +128,16 @@ def _mechanism(way: str) -> list[Claim]:
             f"… nor does one layer without MLP, best along training ({way})",
             _of("hard", "attention-only-1", way, "best"), never,
         ),
-        _rate(f"two blocks that answer compose: two hops ({way})", _uses("two-block", way, "two hops"), within(1, 1)),
+        _rate(f"two blocks that answer compose: two hops ({way})", _uses("two-block", way, "two hops"), ALWAYS),
         _rate(
             f"two layers without MLP that answer compose: two hops ({way})",
-            _uses("attention-only-2", way, "two hops"), within(1, 1),
+            _uses("attention-only-2", way, "two hops"), ALWAYS,
         ),
-        _rate(f"one block that answers does so in one hop ({way})", _uses("one-block", way, "one hop"), within(1, 1)),
+        _rate(f"one block that answers does so in one hop ({way})", _uses("one-block", way, "one hop"), ALWAYS),
+        _rate(
+            f"so composition is why: one block never answers all, two blocks do and compose ({way})",
+            partial(_composition_is_why, way), ALWAYS, "that is why",
+        ),
     ]  # fmt: skip
 
 
@@ -277,25 +167,34 @@ MAP = [
 # -- pictures and notes ------------------------------------------------------------------------------------------
 
 
+def _rows(by_seed: Mapping[int, Measured], model: str, way: str) -> list[Mapping[str, Any]]:
+    """What was measured of a model on the hard task, by all seeds that were run."""
+    key = key_of("hard", model, way)
+    return [m[key] for m in by_seed.values() if key in m]
+
+
+def _along(by_seed: Mapping[int, Measured], way: str, column: int) -> dict[str, list[tuple[float, float]]]:
+    """Model -> (share of its training, mean over seeds)."""
+    series = {}
+    for model, label in MODELS.items():
+        runs = [row["along"] for row in _rows(by_seed, model, way)]
+        if runs:
+            steps = runs[0][-1][0]
+            means = [sum(look[column] for look in looks) / len(looks) for looks in zip(*runs, strict=True)]
+            at = [look[0] / steps for look in runs[0]]
+            series[f"{label}, {len(runs)} seeds"] = list(zip(at, means, strict=True))
+    return series
+
+
 def _figures(by_seed: Mapping[int, Measured]) -> Sequence[Figure]:
-    found = []
-    for way in WAYS:
-        for number, what in ((1, "accuracy"), (2, "wrong noun of the pair")):
-            series = {}
-            for model, label in MODELS.items():
-                runs = [
-                    m[key_of("hard", model, way)]["along"] for m in by_seed.values() if key_of("hard", model, way) in m
-                ]
-                if runs:
-                    series[f"{label}, {len(runs)} seeds"] = [
-                        (rows[0][0], sum(row[number] for row in rows) / len(rows)) for rows in zip(*runs, strict=True)
-                    ]
-            found.append(
-                Figure(
-                    name=f"{way}-{'accuracy' if number == 1 else 'wrong-noun'}", series=series, x_label="step",
-                    title=f"winograd-hard, {way}: {what} on held-out sentences, mean over seeds", y_label=what,
-                )
-            )  # fmt: skip
+    found = [
+        Figure(
+            name=f"{way}-{what.replace(' ', '-')}", series=_along(by_seed, way, column), x_label="share of training",
+            title=f"winograd-hard, {way}: {what} on held-out sentences, mean over seeds", y_label=what,
+        )
+        for way in WAYS
+        for column, what in ((1, "accuracy"), (2, "wrong noun"))
+    ]  # fmt: skip
     words = [f"{i} {word}" for i, word in enumerate(prompts_of(dataset_of("hard"))["tired"])]
     words[ADJECTIVE] = f"{ADJECTIVE} tired / wet"
     for seed, m in by_seed.items():
@@ -316,13 +215,12 @@ def _notes(by_seed: Mapping[int, Measured]) -> Sequence[tuple[str, str]]:
     for way in WAYS:
         lines = []
         for model, label in MODELS.items():
-            rows = [m[key_of("hard", model, way)] for m in by_seed.values() if key_of("hard", model, way) in m]
-            if not rows:
-                continue
-            solved, ever = (sum(row[number] >= SOLVED for row in rows) for number in ("last", "best"))
-            lines.append(f"{label}: {len(rows)} seeds, {solved} answer all at the last step, {ever} at some step")
-            counted = Counter(row["strategy"] for row in rows if "strategy" in row)
-            lines += [f"    {count} x {strategy}" for strategy, count in counted.most_common()]
+            rows = _rows(by_seed, model, way)
+            if rows:
+                solved, ever = (sum(row[number] >= SOLVED for row in rows) for number in ("last", "best"))
+                lines.append(f"{label}: {len(rows)} seeds; all answered at the last step by {solved}, ever by {ever}")
+                counted = Counter(row["strategy"] for row in rows if "strategy" in row)
+                lines += [f"    {count} x {strategy}" for strategy, count in counted.most_common()]
         if lines:
             notes.append((f"how the adjective reaches the answer, winograd-hard, {way}", "\n".join(lines)))
     for seed, m in by_seed.items():
@@ -346,7 +244,7 @@ def reproduction(contrasts_of: Contrasts) -> Reproduction:
         "torch's modules begin; defaults: probe train. Accuracy over the whole vocabulary on held-out sentences, "
         "seeds judged one by one",
         jobs=[
-            Job(key=key_of(task, model, way), measure=partial(_measure, task, model, way, contrasts_of))
+            Job(key=key_of(task, model, way), measure=partial(measure, task, model, way, contrasts_of))
             for way in WAYS
             for task in TASKS
             for model in MODELS

@@ -6,13 +6,28 @@ from probe.lab.selftest.basics import accuracy, model, order
 from probe.lab.selftest.check import Check
 from probe.lab.selftest.circuits import evidence, linear, solvers
 from probe.lab.selftest.heads import dates, induction, maps, rows, weights
+from probe.lab.selftest.probes import interchanges, linear_probes
 
 __all__ = ["WITHOUT_ORACLE", "Check", "selftest"]
 
 WITHOUT_ORACLE = ("wall time",)
 """What the product prints and no oracle checks."""
 
-GROUPS = (accuracy, order, model, maps, induction, weights, rows, dates, solvers, evidence, linear)
+GROUPS = (
+    accuracy,
+    order,
+    model,
+    maps,
+    induction,
+    weights,
+    rows,
+    dates,
+    solvers,
+    evidence,
+    linear,
+    linear_probes,
+    interchanges,
+)
 """Functions that return checks, in the order of the table."""
 
 

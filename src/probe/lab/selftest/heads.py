@@ -149,18 +149,20 @@ def dates() -> list[Check]:
     """The change point of a curve that jumps between two checkpoints, and of curves that do not change."""
     import numpy as np
 
-    from probe.change_points import candidate_steps, find_change
+    from probe.change_points import candidate_steps, find_changes
 
     at = np.arange(0, 825, 25)
     steps, noise = candidate_steps(at.tolist()), np.random.default_rng(1).normal(0, 0.1, (100, len(at)))
-    found = find_change(np.where(at < 410, 0.1, 0.9).tolist(), steps)
+    (found,) = find_changes(np.where(at < 410, 0.1, 0.9).tolist(), steps)
     logistic = 0.5 / (1 + np.exp(-(at - 410) / 20))
-    dated = [find_change(curve, steps) for curve in (noise + logistic).tolist()]
-    inside = sum(change is not None and change.low <= 410 <= change.high for change in dated) / len(noise)
-    trends = sum(find_change(curve, steps) is not None for curve in (noise + at / 800).tolist())
-    spurious = sum(find_change(curve, steps) is not None for curve in noise.tolist())
+    dated = [find_changes(curve, steps) for curve in (noise + logistic).tolist()]
+    inside = sum(any(each.low <= 410 <= each.high for each in changes) for changes in dated) / len(noise)
+    stairs = find_changes(np.select([at < 210, at < 570], [0.0, 1.0], 3.0).tolist(), steps)
+    trends = sum(bool(find_changes(curve, steps)) for curve in (noise + at / 800).tolist())
+    spurious = sum(bool(find_changes(curve, steps)) for curve in noise.tolist())
     return [
-        Check(metric="change point", oracle="jump in 400 … 425", expected=412.5, measured=found.at if found else 0.0),
+        Check(metric="change point", oracle="jump in 400 … 425", expected=412.5, measured=found.at),
+        Check(metric="change point, second", oracle="stairs", expected=562.5, measured=stairs[-1].at),
         Check(
             metric="change point: 95 % covers",
             oracle="slow step in noise",
@@ -168,8 +170,8 @@ def dates() -> list[Check]:
             measured=inside,
             tolerance=0.05,
         ),
-        Check(metric="change points of 100", oracle="noise", expected=0, measured=spurious, tolerance=2),
+        Check(metric="curves dated, of 100", oracle="noise", expected=0, measured=spurious, tolerance=2),
         Check(
-            metric="change points of 100", oracle="straight lines in noise", expected=0, measured=trends, tolerance=2
+            metric="curves dated, of 100", oracle="straight lines in noise", expected=0, measured=trends, tolerance=2
         ),
     ]

@@ -20,12 +20,23 @@ import numpy as np
 from jinja2 import Environment
 from markupsafe import Markup
 
-from probe import __version__
 from probe.figures.drawing import Drawing
 from probe.figures.svg import stylesheet, to_svg
 from probe.report.document import Figure, Maps, Number, Panel, Part, Report
+from probe.result import versions
 
 _STYLE = re.compile("<style>.*?</style>", re.DOTALL)
+_BLANK_CELL = re.compile(
+    r'<rect(?: class="f-\w+")? x="[\d.]+" width="[\d.]+" height="[\d.]+" fill-opacity="(?:0|\.00\d)" [^>]*>'
+    r'(?:<title>[^<]*</title>)?</rect><text class="f-quiet n"[^>]*>0</text>'
+)
+_WRITTEN_CELL = re.compile(
+    r'(<rect[^>]*?)( data-column="\d+")?( data-value="[^"]*")?><title>[^<]*</title></rect>(?=<text)'
+)
+_BAR = re.compile(r'(<path[^>]*?) data-bar="[^>]*><title>[^<]*</title></path>')
+_LEAN = ((_BLANK_CELL, ""), (_WRITTEN_CELL, r"\1/>"), (_BAR, r"\1/>"))
+"""The size of a page lies in cells and bars: one that is as good as 0 says no more than its ground, and a value
+that is written beside its mark needs no title."""
 _XMLNS = ' xmlns="http://www.w3.org/2000/svg"'
 LARGEST = 48
 """Maps of more words are pictures, and their values are read from the pixels."""
@@ -33,12 +44,12 @@ LARGEST = 48
 
 def page(report: Report) -> str:
     """Render a report."""
-    script = _file("page.js")
+    script = _tight(_file("page.js"))
     return _template().render(
         report=report,
-        version=__version__,
+        version=versions()["probe-circuits"],
         policy=_policy(script),
-        css=Markup(_file("page.css")),
+        css=Markup(_tight(_file("page.css"))),
         script=Markup(script),
         figure_css=Markup(_figure_rules()),
         numbers=_json(report.numbers),
@@ -61,12 +72,19 @@ def _policy(script: str) -> str:
 
 @cache
 def _file(name: str) -> str:
-    return (files(__package__) / name).read_text(encoding="utf-8")
+    return (files("probe.report.page") / name).read_text(encoding="utf-8")
+
+
+def _tight(source: str) -> str:
+    """Without indentation and comment lines, which a page does not need."""
+    lines = (line.strip() for line in source.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 @cache
 def _template() -> Any:
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["joined"] = lambda said: said.replace(" %", "\u00a0%")  # no line begins with a percent sign
     return environment.from_string(_file("page.html"))
 
 
@@ -97,7 +115,10 @@ def _groups(figure: Figure) -> Iterator[tuple[str, list[Panel]]]:
 
 def _svg(panel: Panel) -> Markup:
     """A drawing without its own styles; drawings escape every word themselves."""
-    return Markup(_STYLE.sub("", panel.svg, count=1).replace(_XMLNS, "", 1))
+    said = _STYLE.sub("", panel.svg, count=1).replace(_XMLNS, "", 1)
+    for pattern, instead in _LEAN:
+        said = pattern.sub(instead, said)
+    return Markup(said)
 
 
 def _json(value: Any) -> Markup:

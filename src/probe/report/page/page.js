@@ -285,7 +285,7 @@
       }
     }
     map.element.replaceChildren();
-    paths.forEach((d, level) => d && draw("path", { class: "l-more", "stroke-opacity": level / LEVELS, d }, map.element));
+    paths.forEach((d, level) => d && draw("path", { opacity: level / LEVELS, d }, map.element));
   };
   for (const slider of all(".slider")) {
     if (data.steps.length < 2) continue;

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from probe.report.document import Number, Section, Table
+from probe.figures.model import Stack, stack_svg
+from probe.report.document import Figure, Number, Panel, Section, Table
 from probe.report.material import Material
 from probe.report.sentences import counted, percent
 
@@ -21,16 +22,32 @@ def answered(material: Material) -> Section:
     mlp = f"an MLP of {config['d_mlp']:,}" if config["d_mlp"] else "no MLP"
     largest = max(by_part, key=lambda part: by_part[part])
     said = (
-        f"{material.run.manifest['variant']}: {counted(config['n_layers'], 'block')} of width {config['d_model']}, joined by "
+        f"{material.run.manifest['variant']}: {counted(config['n_layers'], 'block')} of width {config['d_model']}, "
+        "joined by "
         f"{mixer}{heads}, {mlp}, {config['position']} positions, norm {config['norm']}. "
         f"{total:,} parameters, the most of them ({percent(by_part[largest] / total)}) in the {largest}."
     )
     order = sorted(by_part, key=_place)
+    numbered = tuple(f"head {head}" for head in range(config["n_heads"]))
+    stack = Stack(
+        title=f"{material.run.manifest['variant']}: {total:,} parameters",
+        blocks=config["n_layers"],
+        heads=numbered if config["mixer"] == "attention" and len(numbered) <= 12 else (mixer,),
+        mlp=f"MLP, {config['d_mlp']:,} wide" if config["d_mlp"] else "",
+        counts=[(part, by_part[part]) for part in order],
+        added=config["residual"] == "add",
+    )
     return Section(
         name="answered",
         title="Who answered",
-        says=(said,),
         parts=(
+            Figure(
+                name="model",
+                title="The model",
+                says=said,
+                panels=(Panel(svg=stack_svg(stack)),),
+                note="From the words at the bottom to the logits at the top.",
+            ),
             Table(
                 name="parameters",
                 title="Parameters by part",
@@ -44,6 +61,7 @@ def answered(material: Material) -> Section:
                     )
                     for part in order
                 ),
+                folded=True,
             ),
         ),
     )

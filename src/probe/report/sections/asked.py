@@ -25,7 +25,8 @@ def asked(material: Material) -> Section:
     cheats = [f"meant to stop {listed(spec.stops)}"] if spec.stops else []
     cheats += [f"meant to allow {listed(spec.allows)}"] if spec.allows else []
     says = (
-        f"{spec.name}: {spec.title}. The model reads the words up to the last but one that counts and has to name the next; "
+        f"{spec.name}: {spec.title}. The model reads the words up to the last but one that counts and has to name "
+        "the next; "
         "it was trained by ordinary next-word prediction on whole sentences.",
         how,
         f"Of the known cheats the task is {'; '.join(cheats)}." if cheats else "The task names no cheat.",
@@ -61,7 +62,8 @@ def asked(material: Material) -> Section:
             Table(
                 name="split",
                 title="The sentences",
-                says=f"{counted(len(dataset.examples), 'sentence')} in {counted(len(dataset.vocabulary), 'word')}, divided by "
+                says=f"{counted(len(dataset.examples), 'sentence')} in {counted(len(dataset.vocabulary), 'word')}, "
+                "divided by "
                 f"{spec.split.method}.",
                 columns=("split", "sentences", "groups", "minimal pairs"),
                 rows=tuple(

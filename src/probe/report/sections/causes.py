@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from probe.figures.circuit import Circuit, CircuitEdge, CircuitNode, circuit_svg
-from probe.figures.heatmap import HeatMap, heatmap_svg
-from probe.report.document import Figure, Number, Panel, Part, Section, Table
+from probe.report.document import Cell, Figure, Number, Panel, Part, Section, Table
 from probe.report.material import Material
 from probe.report.sentences import arrival, effect, loudest_places, silent_lookers, strongest_edges
 
@@ -31,8 +30,10 @@ def causes(material: Material) -> Section | None:
         if "checks" in ways.details:
             worst = max(ways.details["checks"].values())
             says.append(
-                f"Nulls of this trace: clean into clean changes nothing, everything from the other run gives the other answer; "
-                f"largest error {worst:.1e}{'' if worst < 1e-3 else ': THEY DO NOT HOLD, so its effects are no evidence'}."
+                "Nulls of this trace: clean into clean changes nothing, everything from the other run gives the "
+                "other answer; "
+                "largest error "
+                f"{worst:.1e}{'' if worst < 1e-3 else ': THEY DO NOT HOLD, so its effects are no evidence'}."
             )
         parts += _contrast(material, contrast, ways.details, nodes, edges, ways.table.to_dict("records"))
     if not parts:
@@ -91,13 +92,15 @@ def _contrast(
                 if row["layer"] > 0 or row["source"] == "words" or row["port"] == "mlp"
             ),
         ),
-        Figure(
+        Table(
             name=f"parts-{contrast}",
-            title=f"Every part at every place: what the answer loses of the {details['contrast']}",
+            title=f"Every part at every place: what the answer loses and gains of the {details['contrast']}",
             says=loudest_places(nodes),
-            panels=(Panel(svg=heatmap_svg(_places(nodes, "noising", words))),),
-            note="Noising: lost when the part is taken from the other sentence at that place, as a share of the logit "
-            "difference; 1 is all of it, 0 nothing.",
+            columns=("part", "at", "position", "noising: lost [95 %]", "denoising: gained [95 %]"),
+            rows=_places(nodes),
+            note=f"Parts below {LISTED} in both directions are left out. Noising: taken from the other sentence there. "
+            "Denoising: put into the other sentence. The two need not agree.",
+            folded=True,
         ),
         Table(
             name=f"edges-{contrast}",
@@ -139,25 +142,29 @@ def _facts(edge: CircuitEdge, edges: Sequence[Row], nodes: Sequence[Row]) -> dic
             strongest = max((r for r in own if r["metric"] == "noising"), key=lambda r: abs(r["value"]))
             back = next(r for r in own if r["metric"] == "denoising" and r["position"] == strongest["position"])
             says.append(
-                f"{name} at {strongest['role']} ({strongest['position']}), taken from the other sentence: {effect(strongest)} "
+                f"{name} at {strongest['role']} ({strongest['position']}), taken from the other sentence: "
+                f"{effect(strongest)} "
                 f"lost; put into the other sentence: {effect(back)} gained"
             )
     heads = [name for name in (edge.sender, edge.receiver) if name.startswith("L") and "H" in name]
     return {"title": f"{edge.sender} → {arrival(row)}", "says": says, "nodes": heads}
 
 
-def _places(nodes: Sequence[Row], metric: str, words: tuple[str, ...]) -> HeatMap:
-    """Part × position."""
-    parts = list(dict.fromkeys(row["node"] for row in nodes))
-    values = {(row["node"], row["position"]): row["value"] for row in nodes if row["metric"] == metric}
-    return HeatMap(
-        title=f"{metric}: part × position",
-        rows=tuple(parts),
-        columns=tuple(f"{word} {i}" for i, word in enumerate(words)),
-        values=tuple(tuple(values.get((part, i)) for i in range(len(words))) for part in parts),
-        unit="share of the logit difference",
-        diverging=True,
-        floor=0.0,
+def _places(nodes: Sequence[Row]) -> tuple[tuple[Cell, ...], ...]:
+    """Parts and places with an effect in either direction, the strongest first."""
+    both: dict[tuple[str, str, int], dict[str, Row]] = {}
+    for row in nodes:
+        both.setdefault((row["node"], row["role"], row["position"]), {})[row["metric"]] = row
+    felt = {place: r for place, r in both.items() if max(abs(row["value"]) for row in r.values()) >= LISTED}
+    order = sorted(felt.items(), key=lambda item: -abs(item[1]["noising"]["value"]))
+    return tuple(
+        (
+            node,
+            role,
+            Number(value=position, text=str(position)),
+            *(Number(value=rows[metric]["value"], text=effect(rows[metric])) for metric in ("noising", "denoising")),
+        )
+        for (node, role, position), rows in order
     )
 
 
@@ -196,7 +203,8 @@ def _lookers(material: Material) -> Table:
             )
             for head, (word, weight) in looked.items()
         ),
-        note=f"Looks: {' '.join(sentence.tokens)}. Causes: the larger of the traced contrasts, at position {sentence.query}.",
+        note=f"Looks: {' '.join(sentence.tokens)}. Causes: the larger of the traced contrasts, at position "
+        f"{sentence.query}.",
     )
 
 

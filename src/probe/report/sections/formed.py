@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from probe.figures.lines import Change, Lines, Series, lines_svg
+from probe.report.attention import map_panel
 from probe.report.document import Figure, Number, Panel, Part, Section, Table
 from probe.report.material import Material, weights_along
-from probe.report.sections.looks import map_panel
 from probe.report.sentences import as_the_chapter, changes_said, learned_at
 
 FORMATION = ("previous token", "induction", "in-context score", "copying")
@@ -48,7 +48,8 @@ def _strip(material: Material) -> Figure:
         title="When it learned",
         says=" ".join(filter(None, (learned_at(metrics), changes_said(material.rows("formation-changes"))))),
         panels=(Panel(svg=lines_svg(drawn)),),
-        note=f"First loss {first:.2f} nats a token; validation n = {metrics[0]['validation']['n']}; dashed grey: the wrong noun of the "
+        note=f"First loss {first:.2f} nats a token; validation n = {metrics[0]['validation']['n']}; dashed grey: the "
+        "wrong noun of the "
         "pair; level: the best answer blind to order.",
         role="strip",
     )
@@ -97,7 +98,8 @@ def _maps(material: Material) -> list[Part]:
         says=_settled(steps, weights, sentence.query, tokens),
         columns=("step", "right", *blocks),
         rows=tuple(rows),
-        note=f"Row {sentence.query} of: {' '.join(tokens)}. Uniform attention would be {1 / (sentence.query + 1):.3f} on each word.",
+        note=f"Row {sentence.query} of: {' '.join(tokens)}. Uniform attention would be "
+        f"{1 / (sentence.query + 1):.3f} on each word.",
     )
     if len(tokens) > 48 or len(steps) < 2:
         return [table]
@@ -134,6 +136,7 @@ def _settled(steps: list[int], weights: Any, query: int, tokens: tuple[str, ...]
     most = max(range(len(moves)), key=lambda i: moves[i])
     top = int(rows[-1].argmax())
     return (
-        f"The last block's row moved most between steps {steps[most]} and {steps[most + 1]} ({moves[most]:.2f} of its weight); at the "
+        f"The last block's row moved most between steps {steps[most]} and {steps[most + 1]} ({moves[most]:.2f} of "
+        "its weight); at the "
         f"end it rests most on {tokens[top]} ({rows[-1][top]:.2f})."
     )

@@ -2,56 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from probe.figures.heatmap import HeatMap, heatmap_svg
-from probe.report.document import Figure, Number, Panel, Part, Section, Table
+from probe.report.document import Number, Part, Section, Table
 from probe.report.material import Material
-from probe.report.sentences import composed, named_heads
+from probe.report.sections.drawn import drawn
+from probe.report.sentences import composed, named_heads, roles_said
 
 
 def headed(material: Material) -> Section | None:
-    """Heat map and table of head scores; composition of the weights."""
+    """Heat map and table of head scores, where heads look by role, composition of the weights."""
     rows = material.rows("heads")
     if not rows:
         return None
-    result = material.results["heads"]
-    metrics = list(dict.fromkeys(row["metric"] for row in rows))
-    heads = list(dict.fromkeys(f"L{row['layer']}H{row['head']}" for row in rows))
-    values = {(f"L{row['layer']}H{row['head']}", row["metric"]): row for row in rows}
-    drawn = HeatMap(
-        title="Head scores",
-        rows=tuple(heads),
-        columns=tuple(metrics),
-        values=tuple(tuple(values[head, metric]["value"] for metric in metrics) for head in heads),
-        unit=result.unit,
-        rows_are="head",
-    )
-    parts: list[Part] = [
-        Figure(
-            name="head-scores",
-            title="What each head does on random repeated words",
-            says=named_heads(rows),
-            panels=(Panel(svg=heatmap_svg(drawn)),),
-            note=f"Maximum 1 on every score; floors (uniform attention): {_floors(rows, metrics)}. {result.convention}.",
+    parts: list[Part | None] = [
+        drawn(
+            material,
+            "heads",
+            "What each head does on random repeated words",
+            named_heads(rows),
+            keep=lambda row: row["metric"] not in ("entropy", "effective tokens"),  # no shares; the table has them
         ),
         Table(
             name="head-table",
             title="Scores, floors and controls",
             says="A head has a name only where its score is 0.50 or more and stands above its control.",
-            columns=("head", "score", "value", "floor", "control", "name"),
-            rows=tuple(
-                (
-                    f"L{row['layer']}H{row['head']}",
-                    row["metric"],
-                    *(Number(value=row[key], text=f"{row[key]:.2f}") for key in ("value", "floor", "control")),
-                    row["name"] or "–",
-                )
-                for row in rows
-            ),
+            columns=("head", "score", "value [95 %]", "floor", "control", "name"),
+            rows=tuple(_score(row) for row in rows),
             folded=True,
         ),
     ]
+    looked = [row for row in material.rows("head-roles") if row["condition"] == "trained"]
+    if looked:
+        seen = {row["role"] for row in looked if row["value"] >= 0.05}
+        title = "Where each head looks from the answer's place"
+        by_role = drawn(material, "roles", title, roles_said(looked), keep=lambda row: _shown(row, seen))
+        parts += [replace(by_role, note=f"{by_role.note} Places that never get 0.05 are left out.")] if by_role else []
     composition = sorted(material.rows("composition"), key=lambda row: -row["value"])
     if composition:
         parts.append(
@@ -61,16 +48,30 @@ def headed(material: Material) -> Section | None:
                 says=composed(composition),
                 columns=("earlier head", "later head", "through", "score", "chance"),
                 rows=tuple(_composition(row) for row in composition[:12]),
-                note=f"The {min(12, len(composition))} largest of {len(composition)}. {material.results['composition'].convention}.",
+                note=f"The {min(12, len(composition))} largest of {len(composition)}. "
+                f"{material.results['composition'].convention}.",
                 folded=True,
             )
         )
-    return Section(name="heads", title="Which heads are what", parts=tuple(parts))
+    made = tuple(part for part in parts if part is not None)
+    return Section(name="heads", title="Which heads are what", parts=made)
 
 
-def _floors(rows: list[dict[str, Any]], metrics: list[str]) -> str:
-    by_metric = {row["metric"]: row["floor"] for row in rows}
-    return ", ".join(f"{metric} {by_metric[metric]:.2f}" for metric in metrics)
+def _shown(row: dict[str, Any], roles: set[str]) -> bool:
+    return row["condition"] == "trained" and row["role"] in roles
+
+
+def _score(row: dict[str, Any]) -> tuple[str | Number, ...]:
+    low, high = row.get("low"), row.get("high")
+    text = f"{row['value']:.2f}" + ("" if low is None or high is None else f" [{low:.2f}, {high:.2f}]")
+    beside = (Number(value=row[key], text=f"{row[key]:.2f}") for key in ("floor", "control"))
+    return (
+        f"L{row['layer']}H{row['head']}",
+        row["metric"],
+        Number(value=row["value"], text=text),
+        *beside,
+        row["name"] or "–",
+    )
 
 
 def _composition(row: dict[str, Any]) -> tuple[str | Number, ...]:

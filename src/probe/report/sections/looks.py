@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
-import numpy as np
-from jaxtyping import Float
-
-from probe.figures.attention_map import AttentionMap, attention_map_svg
-from probe.figures.view import AttentionView, SentenceView
-from probe.report.document import Figure, Maps, Panel, Part, Section, Sentences, Table
+from probe.report.attention import keyed, maps_figure, maps_of_view, row_table, token_lines
+from probe.report.document import Maps, Part, Section
 from probe.report.material import Material, weights_along
-from probe.report.sentences import as_the_chapter, looks_said, moved, percent
+from probe.report.sections.drawn import drawn
+from probe.report.sentences import percent, rows_said
 
 
 def looks(material: Material) -> Section | None:
@@ -19,14 +16,15 @@ def looks(material: Material) -> Section | None:
     view = material.view
     if view is None:
         return None
-    said = tuple(_said(sentence) for sentence in view.sentences)
-    parts: list[Part] = [
-        Sentences(tokens=tuple(sentence.tokens for sentence in view.sentences), changed=view.changed, after=said),
-        _figure(view, means=True),
-    ]
-    parts.append(_rows(view))
+    parts: list[Part] = [token_lines(view), maps_figure(view, means=True), row_table(view)]
+    means = [row for row in material.rows("answer-rows") if row["head"] < 0]
+    if means:
+        seen = {row["position"] for row in means if row["value"] >= 0.05}
+        title = "The answer's row for every word in the slot"
+        rows = drawn(material, "rows", title, rows_said(means), keep=lambda row: row["position"] in seen)
+        parts += [replace(rows, note=f"{rows.note} Places that never get 0.05 are left out.")] if rows else []
     if view.heads:
-        parts.append(_figure(view, means=False))
+        parts.append(maps_figure(view, means=False))
     return Section(
         name="looks",
         title="Where it looks",
@@ -35,187 +33,21 @@ def looks(material: Material) -> Section | None:
     )
 
 
-def map_panel(
-    sentence: SentenceView,
-    values: Float[np.ndarray, "query key"],
-    title: str,
-    key: str,
-    *,
-    words: bool,
-    changed: Sequence[int] = (),
-    signed: bool = False,
-) -> str:
-    """One map, keyed for a page."""
-    return attention_map_svg(
-        AttentionMap(
-            title=title,
-            tokens=sentence.tokens,
-            values=values,
-            key=key,
-            query=sentence.query,
-            changed=tuple(changed),
-            signed=signed,
-            words=words,
-        )
-    )
-
-
 def maps_of(material: Material) -> Maps:
     """The numbers behind all the maps of a report, for hover and for the slider."""
     view = material.view
     if view is None:
         return Maps()
-    values: dict[str, np.ndarray] = {}
-    sentences: dict[str, int] = {}
-    for number, sentence in enumerate(view.sentences):
-        for key, of_key in _keyed(view, sentence.block_means, sentence.weights).items():
-            values[f"s{number}.{key}"] = of_key
-            sentences[f"s{number}.{key}"] = number
-    along: dict[str, tuple[np.ndarray, ...]] = {}
-    steps: tuple[int, ...] = ()
-    if material.along is not None and len(view.sentences[0].tokens) <= 48:
-        weights = weights_along(material.along)
-        steps = tuple(sorted(weights))
-        by_step = [_keyed(view, weights[step][0].mean(axis=1), weights[step][0]) for step in steps]
-        along = {f"s0.{key}": tuple(of_step[key] for of_step in by_step) for key in by_step[0]} if by_step else {}
+    maps = maps_of_view(view)
+    if material.along is None or len(view.sentences[0].tokens) > 48:
+        return maps
+    weights = weights_along(material.along)
+    steps = tuple(sorted(weights))
+    by_step = [keyed(view, weights[step][0].mean(axis=1), weights[step][0]) for step in steps]
     right = {row["step"]: row["validation"]["referent_accuracy"] for row in material.metrics}
-    return Maps(
-        tokens=tuple(sentence.tokens for sentence in view.sentences),
-        values=values,
-        sentence=sentences,
+    return replace(
+        maps,
         steps=steps,
-        along=along,
+        along={f"s0.{key}": tuple(of_step[key] for of_step in by_step) for key in by_step[0]},
         said=tuple(f"{percent(right[step])} right" if step in right else "" for step in steps),
-    )
-
-
-def _keyed(view: AttentionView, means: np.ndarray, weights: np.ndarray) -> dict[str, np.ndarray]:
-    found = {f"L{layer}.mean": means[i] for i, layer in enumerate(view.layers)}
-    heads = [(i, layer, j, head) for i, layer in enumerate(view.layers) for j, head in enumerate(view.heads)]
-    return found | {f"L{layer}H{head}": weights[i, j] for i, layer, j, head in heads}
-
-
-def _said(sentence: SentenceView) -> str:
-    said = ", ".join(f"{word} {percent(share)}" for word, share in sentence.predictions[:2] if share >= 0.005)
-    right = ""
-    if sentence.answer is not None:
-        right = " (right)" if sentence.predictions[0][0] == sentence.answer else f" (wrong: it is {sentence.answer})"
-    return f"→ {said}{right}"
-
-
-def _figure(view: AttentionView, *, means: bool) -> Figure:
-    """The maps of the block means, or of all heads; of a pair side by side, with the difference."""
-    panels: list[Panel] = []
-    pair = bool(view.changed)
-    names = [
-        sentence.tokens[view.changed[0]] if pair else f"sentence {n + 1}" for n, sentence in enumerate(view.sentences)
-    ]
-    if len(view.sentences) == 1:
-        names = [""]
-    for i, layer in enumerate(view.layers):
-        columns = (
-            [("mean", f"mean of block {layer + 1}", f"L{layer}.mean", None)]
-            if means
-            else [(f"L{layer}H{head}", f"L{layer}H{head}", f"L{layer}H{head}", j) for j, head in enumerate(view.heads)]
-        )
-        for _, group, key, head in columns:
-            values = [s.block_means[i] if head is None else s.weights[i, head] for s in view.sentences]
-            for number, (sentence, of_sentence) in enumerate(zip(view.sentences, values, strict=True)):
-                title = f"{group}: {names[number]}" if names[number] else group
-                panels.append(
-                    Panel(
-                        svg=map_panel(
-                            sentence, of_sentence, title, f"s{number}.{key}", words=means, changed=view.changed
-                        ),
-                        group=group,
-                    )
-                )
-            if pair:
-                panels.append(
-                    Panel(
-                        svg=map_panel(
-                            view.sentences[0],
-                            values[1] - values[0],
-                            f"{group}: difference",
-                            f"d.{key}",
-                            words=means,
-                            changed=view.changed,
-                            signed=True,
-                        ),
-                        group=group,
-                    )
-                )
-    first = view.sentences[0]
-    said = [
-        looks_said(f"block {layer + 1}", first.tokens, first.block_means[i, first.query].tolist())
-        for i, layer in enumerate(view.layers)
-    ]
-    if pair:
-        second = view.sentences[1]
-        words = (names[0], names[1])
-        change = second.block_means[:, first.query] - first.block_means[:, first.query]
-        turned = [
-            moved(f"block {layer + 1}", first.tokens, change[i].tolist(), words) for i, layer in enumerate(view.layers)
-        ]
-    else:
-        turned = []
-    floor = f"uniform attention: {1 / (first.query + 1):.3f} on each of the {first.query + 1} words"
-    scale = "One scale, 0 to 1, on every map" + ("; difference: blue more, orange less." if pair else ".")
-    if means:
-        says = (
-            "At the answer's place, "
-            + "; ".join(said)
-            + ". "
-            + ("; ".join(turned).capitalize() + "." if turned else "")
-        )
-        title = "The mean of each block's heads"
-    else:
-        says = _spread(view)
-        title = "Every head"
-    return Figure(
-        name="means" if means else "all-heads",
-        title=title,
-        says=says.strip(),
-        panels=tuple(panels),
-        note=f"From (query) downwards, to (key) across; the framed row names the answer. {scale} Floor in that row, {floor}.",
-        role="maps",
-    )
-
-
-def _spread(view: AttentionView) -> str:
-    """How alike the heads of a block are in the answer's row."""
-    sentence = view.sentences[0]
-    said = []
-    for i, layer in enumerate(view.layers):
-        tops = [int(row.argmax()) for row in sentence.weights[i, :, sentence.query]]
-        common = max(set(tops), key=tops.count)
-        count = tops.count(common)
-        said.append(f"{count} of {len(tops)} heads of block {layer + 1} look most at {sentence.tokens[common]}")
-    return f"At the answer's place {', '.join(said)}."
-
-
-def _rows(view: AttentionView) -> Table:
-    """The answer's row of every block and head in words, as the chapter prints it."""
-    rows = []
-    for sentence in view.sentences:
-        end = sentence.tokens[view.changed[0]] if view.changed else " ".join(sentence.tokens[-3:])
-        for i, layer in enumerate(view.layers):
-            rows.append(
-                (
-                    end,
-                    f"block {layer + 1}, mean",
-                    as_the_chapter(sentence.tokens, sentence.block_means[i, sentence.query]),
-                )
-            )
-            for j, head in enumerate(view.heads):
-                rows.append(
-                    (end, f"L{layer}H{head}", as_the_chapter(sentence.tokens, sentence.weights[i, j, sentence.query]))
-                )
-    return Table(
-        name="answer-row",
-        title="The answer's row in numbers",
-        says="Shares of attention of 0.05 and more, from the position that has to name the answer.",
-        columns=("sentence", "who", "looks at"),
-        rows=tuple(rows),
-        folded=len(rows) > 24,
     )

@@ -21,7 +21,8 @@ def remade(material: Material) -> Section:
     ]
     versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
     says = [
-        f"Made with {versions}; {manifest['threads']} thread{'s' if manifest['threads'] > 1 else ''}, {manifest['dtype']}; git "
+        f"Made with {versions}; {manifest['threads']} thread{'s' if manifest['threads'] > 1 else ''}, "
+        f"{manifest['dtype']}; git "
         f"commit {manifest['git_commit'] or 'unknown'}.",
         f"Sentences: SHA-256 {manifest['data_sha256'][:16]}…; task {manifest['task_digest'][:16]}…"
         + (f"; weights {source.model_digest[:16]}…." if source else "."),

@@ -28,7 +28,8 @@ def works(material: Material) -> Section | None:
             title="Is it right, and more often than what is blind to order?",
             says=says,
             panels=(Panel(svg=bars_svg(_bars(material, rates))),),
-            note=f"Shares of {trained['n']} held-out sentences; whiskers: 95 % cluster bootstrap over {trained['groups']} noun "
+            note=f"Shares of {trained['n']} held-out sentences; whiskers: 95 % cluster bootstrap over "
+            f"{trained['groups']} noun "
             f"pairs (Wilson where all or none are right). {material.results['accuracy'].convention}.",
         ),
         Table(
@@ -98,7 +99,8 @@ def _seeds(material: Material) -> Table:
     return Table(
         name="seeds",
         title="The same, from other seeds",
-        says=f"{over_seeds(total['solved'])} Mean {percent(mean)}, 95 % interval over seeds {percent(low)} to {percent(high)}.",
+        says=f"{over_seeds(total['solved'])} Mean {percent(mean)}, 95 % interval over seeds {percent(low)} to "
+        f"{percent(high)}.",
         columns=("seed", "right on held_out", "wrong noun", "steps"),
         rows=tuple(rows),
         note="A claim about an architecture is a claim about many seeds.",

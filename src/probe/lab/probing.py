@@ -1,0 +1,59 @@
+"""Probes and interchange: the variables of a task, looked for in the model of a run, and swapped there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from probe import store
+from probe.lab.data import run_dataset
+from probe.lab.models import open_model, provenance, untrained_model
+from probe.lab.variables import swaps_of, targets_of
+from probe.result import AnalysisResult
+from probe.store import Run
+
+if TYPE_CHECKING:
+    from probe.models.transformer import Transformer
+
+TRAINING_PAIRS = 384
+"""Pairs from which a subspace is learned."""
+
+
+def probes_of(run: Run) -> AnalysisResult:
+    """Probes for the declared variables in a run's model and in an untrained one, kept with the run."""
+    from probe.analyses.probes import probes
+
+    sentences, targets = targets_of(run_dataset(run))
+    return _kept(run, probes(_models(run), sentences, targets, provenance(run)))
+
+
+def interchange_of(run: Run) -> AnalysisResult:
+    """Interchange on the declared variables in a run's model and in an untrained one, kept with the run."""
+    from probe.analyses.interchange import interchange
+
+    dataset = run_dataset(run)
+    return _kept(run, interchange(_models(run), swaps_of(dataset, dataset.held_out), provenance(run)))
+
+
+def subspaces_of(run: Run) -> AnalysisResult:
+    """Learned subspaces for the declared variables, beside arbitrary labels and an untrained model; kept with the run.
+
+    Half a minute; imports transformer_lens.
+    """
+    from probe.analyses.interchange import subspaces
+
+    dataset = run_dataset(run)
+    training, held_out = swaps_of(dataset, dataset.train, TRAINING_PAIRS), swaps_of(dataset, dataset.held_out)
+    return _kept(run, subspaces(_models(run), training, held_out, provenance(run)))
+
+
+def _models(run: Run) -> dict[str, Transformer]:
+    """The run's model and the one it was before training, on as many threads as the run was trained with."""
+    import torch
+
+    torch.set_num_threads(run.manifest["threads"])
+    return {"trained": open_model(run), "untrained": untrained_model(run)}
+
+
+def _kept(run: Run, result: AnalysisResult) -> AnalysisResult:
+    store.save_result(run, result.name, result)
+    return result

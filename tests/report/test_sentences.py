@@ -1,0 +1,89 @@
+"""Sentences are made from numbers: with other numbers they read differently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from probe.report import sentences
+
+Row = dict[str, Any]
+
+
+def rate(value: float, spread: float = 0.02) -> Row:
+    return {"value": value, "low": value - spread, "high": value + spread, "n": 240}
+
+
+def test_the_verdict_depends_on_the_interval_and_the_ceiling() -> None:
+    above = sentences.does_it_work(rate(0.9), rate(0.1), 0.5, 0.0)
+    within = sentences.does_it_work(rate(0.5, 0.1), rate(0.1), 0.5, 0.0)
+    below = sentences.does_it_work(rate(0.2), rate(0.1), 0.5, 0.0)
+    assert "more than any order-blind answer" in above
+    assert "not told apart" in within
+    assert "less than the best" in below
+    cheated = sentences.does_it_work(rate(0.9), None, 1.0, 1.0)
+    assert "less than" in cheated, "a bag that answers everything makes 90 % nothing"
+
+
+def test_what_order_is_worth_has_three_readings() -> None:
+    said = {sentences.worth_of_order(ceiling, 0.0).split(":")[0] for ceiling in (0.5, 0.8, 1.0)}
+    assert len(said) == 3
+
+
+def test_a_row_is_said_as_it_is() -> None:
+    tokens = ["a", "b", "c", "d"]
+    assert "spreads" in sentences.looks_said("block 1", tokens, [0.25, 0.25, 0.25, 0.25])
+    assert "rests on b (0.90)" in sentences.looks_said("block 1", tokens, [0.1, 0.9, 0.0, 0.0])
+    assert "hardly changes" in sentences.moved("block 1", tokens, [0.01, -0.01, 0.0, 0.0], ("x", "y"))
+    assert "away from a (-0.80)" in sentences.moved("block 1", tokens, [-0.8, 0.8, 0.0, 0.0], ("x", "y"))
+
+
+def test_a_head_that_looks_and_causes_nothing_is_named() -> None:
+    looked = {"L0H0": 0.9, "L1H1": 0.9, "L1H2": 0.2}
+    assert sentences.silent_lookers(looked, {"L1H1": 0.5}).startswith("L0H0 puts")
+    assert "also causes" in sentences.silent_lookers(looked, {"L0H0": 0.5, "L1H1": 0.5})
+    assert "No head puts half" in sentences.silent_lookers({"L0H0": 0.1}, {})
+
+
+def test_faithfulness_is_a_range_beside_its_control() -> None:
+    rows = [
+        {"circuit": "found", "level": "edge", "value": value, "metric": "faithfulness"} for value in (-0.1, 0.9, None)
+    ] + [{"circuit": "random", "level": "edge", "value": 0.05, "metric": "faithfulness"}]
+    said = sentences.faithful(9, 23, rows)
+    assert "-10.0 % to 90.0 %" in said and "over 2 ways" in said and "random" in said
+    nothing = [{"circuit": "found", "level": "edge", "value": None}]
+    assert "nothing to be faithful to" in sentences.faithful(9, 23, nothing)
+
+
+def test_a_circuit_that_never_suffices_is_said_to() -> None:
+    rows = [{"circuit": "found", "edges": edges, "value": value} for edges, value in ((1, 0.0), (10, 0.95))]
+    rows.append({"circuit": "random", "edges": 10, "value": 0.02})
+    assert "strongest 10 of 10 edges keep 95.0 %" in sentences.smallest(rows)
+    assert "No circuit" in sentences.smallest([{"circuit": "found", "edges": 10, "value": 0.5}])
+
+
+def test_the_lens_says_when_or_that_it_never_does() -> None:
+    def lens(values: list[float]) -> list[Row]:
+        kinds = [("resid_pre", 0), ("resid_mid", 0), ("resid_post", 0)]
+        return [{"kind": k, "layer": n, "position": 3, "value": v} for (k, n), v in zip(kinds, values, strict=True)]
+
+    assert "after the attention of layer 0" in sentences.lens_said(lens([0.0, 4.0, 5.0]))
+    assert "after layer 0" in sentences.lens_said(lens([0.0, 0.0, 5.0]))
+    assert "does not favour" in sentences.lens_said(lens([0.0, 0.0, -1.0]))
+
+
+def test_who_writes_and_who_works_through_others() -> None:
+    rows = [{"node": n, "metric": "direct", "value": v} for n, v in (("L1H0", 5.0), ("L0H0", 0.0))]
+    rows += [{"node": n, "metric": "total", "value": v} for n, v in (("L1H0", 5.0), ("L0H0", 3.0))]
+    said = sentences.writers(rows)
+    assert "L1H0 writes +5.00" in said and "only through later parts matters L0H0 (+3.00)" in said
+    assert "sum to 0" in sentences.writers([{"node": "L0H0", "metric": "direct", "value": 0.0}])
+
+
+def test_seeds_and_training() -> None:
+    solved = {"n": 16, "count": 16, "low": 0.8, "high": 1.0}
+    assert "every one solved" in sentences.over_seeds(solved)
+    assert "none solved" in sentences.over_seeds({**solved, "count": 0})
+    steps = [{"step": s, "validation": {"referent_accuracy": a}} for s, a in ((0, 0.0), (50, 0.6), (100, 1.0))]
+    assert "one half by step 50 and nine tenths by step 100" in sentences.learned_at(steps)
+    assert "never reached nine tenths" in sentences.learned_at(steps[:2])
+    assert "never reached one half" in sentences.learned_at(steps[:1])

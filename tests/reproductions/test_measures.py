@@ -1,0 +1,121 @@
+"""What single reproductions measure, on numbers that are known."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Generator
+
+from probe.lab.reproducing import reproduction_of
+from probe.lab.tracing import contrasts_of
+from probe.models.config import make_config
+from probe.models.transformer import parameter_count
+from probe.reproductions import MINUTES, answering, cost, ladder, norms, scaling, winograd
+from probe.reproductions.claims import Settings
+from probe.reproductions.cost import exponent, matrix_bytes
+from probe.reproductions.language import started
+
+
+@pytest.mark.parametrize("name", MINUTES)
+def test_every_reproduction_is_declared_alike(name: str) -> None:
+    found = reproduction_of(name)
+    assert found.name == name
+    keys = [job.key for job in found.jobs]
+    assert len(set(keys)) == len(keys)
+    statements = [claim.statement for claim in found.claims]
+    assert len(set(statements)) == len(statements)
+    assert all(claim.rule is not None for claim in found.claims if claim.chapter and claim.chapter != "0.159")
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_an_exponent_is_found_with_its_interval(power: float) -> None:
+    exact = exponent([(n, 3 * n**power) for n in (1024, 2048, 4096, 8192)])
+    assert exact["exponent"] == pytest.approx(power)
+    assert exact["high"] - exact["low"] < 1e-6
+    noisy = exponent([(n, 3 * n**power * (1.3 if n == 2048 else 1)) for n in (1024, 2048, 4096, 8192)])
+    assert noisy["low"] < power < noisy["high"]
+
+
+def test_cost_stops_before_memory_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "free_bytes", lambda: int(cost.COPIES * matrix_bytes(256) / cost.SHARE))
+    found = cost._measure("explicit attention", Settings(quick=True), 0, lambda said: None)
+    assert [n for n, _ in found["time"]] == [128, 256]
+    assert "stopped before n = 512" in found["stopped"]
+    fused = cost._measure("fused attention", Settings(quick=True), 0, lambda said: None)
+    assert [n for n, _ in fused["time"]] == [128, 256, 512, 1024]
+
+
+def test_the_explicit_way_holds_the_matrix_and_the_fused_does_not() -> None:
+    explicit = cost.peak_bytes(cost._work("explicit attention", 1024))
+    fused = cost.peak_bytes(cost._work("fused attention", 1024))
+    if explicit is None or fused is None:
+        pytest.skip("this system has no high-water mark of memory")
+    assert explicit >= matrix_bytes(1024) > fused
+
+
+def test_rows_of_the_ladder_grow() -> None:
+    """Every learned piece adds parameters; the mean has none."""
+    counts = ladder._parameters(Settings(), 0, lambda said: None)
+    assert counts["no-context"] == counts["uniform"] == counts["uniform-residual"] == 2 * 1024 * 128
+    later = [counts[row] for row in ("one-head", "heads", "heads-mlp", "one-block", "two-block")]
+    assert later == sorted(later)
+    assert counts["heads"] == parameter_count(
+        started(make_config("heads", d_vocab=1024, n_ctx=128, d_model=128), Generator())
+    )
+
+
+def test_gradient_norms_are_those_of_the_blocks() -> None:
+    model = started(make_config("3-block", d_vocab=9, n_ctx=8, d_model=8, n_heads=2), Generator().manual_seed(0))
+    tokens = torch.randint(9, (4, 9), generator=Generator().manual_seed(1))
+    found = norms.gradient_norms(model, tokens)
+    squares = [float(p.grad.pow(2).sum()) for p in model.blocks[1].parameters() if p.grad is not None]
+    assert found["blocks"][1] == pytest.approx(math.sqrt(sum(squares)), rel=1e-5)
+    assert all(0 < part < whole for part, whole in zip(found["W_QKV"], found["blocks"], strict=True))
+    assert len(found["streams"]) == 3
+    assert min(found["streams"]) > 0
+
+
+def test_scores_of_a_model_that_looks_everywhere_alike() -> None:
+    model = started(make_config("one-head", d_vocab=9, n_ctx=16, d_model=8), Generator().manual_seed(0))
+    torch.nn.init.zeros_(model.blocks[0].attn.W_QKV)
+    tokens = torch.randint(9, (2, 16), generator=Generator().manual_seed(1))
+    found = scaling.scores_of(model, tokens)
+    assert found["score std"] == 0
+    assert found["frozen"] == 0
+    assert found["entropy"] == pytest.approx(sum(math.log(n) for n in range(9, 17)) / 8, rel=1e-5)
+
+
+@pytest.mark.parametrize("task", winograd.TASKS)
+def test_the_eight_sentences_about_the_animal_and_the_street(task: str) -> None:
+    prompts = answering.prompts_of(answering.dataset_of(task))
+    assert set(prompts) == {*winograd.CROSSER, *winograd.CROSSED}
+    for adjective, prompt in prompts.items():
+        assert len(prompt) == 15
+        assert prompt[winograd.ADJECTIVE] == adjective
+        assert (prompt[1], prompt[winograd.Y]) == (answering.FIRST, answering.SECOND)
+
+
+def test_every_sentence_stands_once_in_an_epoch() -> None:
+    draw = answering.epochs(torch.arange(10)[:, None], batch=4, seed=0)
+    drawn = torch.cat([draw(step) for step in range(1, 6)]).flatten().tolist()
+    assert sorted(drawn[:10]) == sorted(drawn[10:]) == list(range(10))
+
+
+def test_what_cannot_be_traced_is_not_counted_as_a_mechanism() -> None:
+    value = winograd._uses("two-block", "chapter", "two hops")
+    key = winograd.key_of("hard", "two-block", "chapter")
+    assert value({key: {"strategy": "two hops: heads of layer 1"}}) == 1
+    assert value({key: {"strategy": "one hop: heads of layer 0"}}) == 0
+    with pytest.raises(KeyError):
+        value({key: {"strategy": "not traced: the model answers 0 of 60 pairs"}})
+
+
+@pytest.mark.parametrize("way", answering.WAYS)
+def test_a_winograd_row_keeps_what_happens_along_training(way: str) -> None:
+    found = answering.measure("hard", "two-block", way, contrasts_of, Settings(quick=True), 0, lambda said: None)
+    assert found["along"][-1][0] == 20
+    assert found["last"] == found["along"][-1][1]
+    assert all(sum(row) == pytest.approx(1, abs=1e-2) for rows in found["rows"].values() for row in rows)
+    assert "strategy" in found
