@@ -18,8 +18,8 @@
 # second. So it must have *read the adjective*, and that takes two steps: first somebody finds out what kind of
 # adjective it is, then this head looks accordingly. Must it?
 #
-# This notebook shows two models with the same map and different mechanisms, first made by hand, so that we know the
-# truth, then trained. What tells them apart is never the map. It is breaking them.
+# This notebook shows two models with the same map in that place and different mechanisms, first made by hand, so that
+# we know the truth, then trained. What tells them apart is never the map. It is breaking them.
 
 # %%
 import os
@@ -76,14 +76,13 @@ probe.look(by_hand["one hop"], TIRED + " , so the", against=WET + " , so the", l
 def answer_rows(run, layer):
     """For each head of a layer the row that names the answer: shares, by adjective (rows) and place (columns)."""
     table = probe.answer_rows_of(run).table
-    of_head = {
-        head: table[(table["layer"] == layer) & (table["head"] == head)] for head in range(run.config["n_heads"])
-    }
-    return {h: of.pivot_table(index="filler", columns="role", values="value", sort=False) for h, of in of_head.items()}
+    table = table[(table["layer"] == layer) & (table["head"] >= 0)]  # -1 is the mean over heads
+    by_head = table.groupby("head")
+    return {h: of.pivot_table(index="filler", columns="role", values="value", sort=False) for h, of in by_head}
 
 
 def apart(one, other):
-    """Total variation: the share of attention that goes elsewhere, largest over the adjectives. 0: same, 1: disjoint."""
+    """Total variation, largest over the adjectives: the share of attention that goes elsewhere. 0: same."""
     return float(((one - other).abs().sum(axis=1) / 2).max())
 
 
@@ -92,7 +91,9 @@ print(f"largest difference over {len(rows[0])} adjectives: {apart(*rows):.1e}")
 assert apart(*rows) < 1e-6
 
 # %% [markdown]
-# They cannot. The rows of the head that decides are the same to float precision, for every adjective of the task.
+# In the row that names the answer they cannot: it is the same to float precision, for every adjective of the task. (In
+# rows above it they can, from *tired* on. Nobody reads those rows for the answer, and a trained pair need not be so
+# kind.)
 #
 # ### Break them
 #
@@ -124,7 +125,7 @@ traces = {name: traced(run) for name, run in by_hand.items()}
 for name, trace in traces.items():
     assert max(trace.checks.values()) < 1e-3  # the nulls
     print(f"{name}: {trace.strategy}")
-pd.concat({name: lost(trace) for name, trace in traces.items()}, axis=1).abs().round(2)
+pd.concat({name: lost(trace) for name, trace in traces.items()}, axis=1).round(2) + 0.0
 
 # %%
 two, one = (lost(traces[name]) for name in ("two hops", "one hop"))
@@ -195,7 +196,7 @@ traces = {name: traced(run) for name, run in trained.items()}
 for name, trace in traces.items():
     assert max(trace.checks.values()) < 1e-3
     print(f"{CHOSEN[name][0]}: {trace.strategy}")
-pd.concat({CHOSEN[name][0]: lost(trace) for name, trace in traces.items()}, axis=1).round(2)
+pd.concat({CHOSEN[name][0]: lost(trace) for name, trace in traces.items()}, axis=1).round(2) + 0.0
 
 # %%
 one, two = (lost(traces[name]) for name in ("one hop", "two hops"))

@@ -82,9 +82,9 @@ for name, weight in best.weights[:6]:
     print(f"{weight:+.2f}  {name}")
 
 # %% [markdown]
-# Every subject is singular, so every *good* sentence ends in a verb with *-s* and every bad one in a verb without. A
-# model that likes *waits* better than *wait* scores 100 % and has never looked at the subject. The writer guarded
-# against one shortcut, and opened a shorter one.
+# Every subject is singular, so every *good* sentence ends in a verb with *-s* and every bad one in a verb without: the
+# good one is the longer one, by a letter. A model that likes *waits* better than *wait* scores 100 % and has never
+# looked at the subject. The writer guarded against one shortcut, and opened a shorter one.
 
 # %%
 assert flawed.verdict == "cheatable" and flawed.ceiling.accuracy == 1.0
@@ -93,8 +93,8 @@ assert best.accuracy > 0.95
 # %% [markdown]
 # ## Mend it
 #
-# Let half of the subjects be plural. Now each verb form is good as often as bad. Is that enough? The audit says what
-# it says of the same auditors as before, without being told what was changed.
+# Let half of the subjects be plural. Now each verb form is good as often as bad. Is that enough? The audit tries the
+# same as before, and is not told what was changed.
 
 # %%
 rows = pairs(subjects_are_plural=[0, 1])

@@ -11,8 +11,8 @@ from probe import lab, store
 def test_a_run_shows_its_accuracies_beside_the_untrained_ones(run):
     shown = run._repr_html_()
     assert "winograd-hard · two-block · seed 0" in shown
-    assert shown.count("<td>trained</td>") == shown.count("<td>untrained</td>") == 2
-    assert "<td>held_out</td><td>trained</td><td>1.000</td>" in shown
+    assert shown.count("<td>this run</td>") == shown.count("<td>untrained</td>") == 2
+    assert "<td>held_out</td><td>this run</td><td>1.000</td>" in shown
 
 
 def test_a_run_that_is_not_finished_says_so(tmp_path):
@@ -78,5 +78,5 @@ def test_what_reads_runs_reads_a_kept_model(by_hand):
 def test_an_audit_in_one_call_shows_its_verdict():
     result = probe.audit_of("winograd-easy")
     shown = result._repr_html_()
-    assert result.verdict == "cheatable" and "winograd-easy: cheatable." in shown
+    assert result.verdict == "cheatable" and "<b>winograd-easy:</b> cheatable by bag-of-words" in shown
     assert shown.count("<tr>") == 1 + len(result.deciding)

@@ -92,7 +92,7 @@ class Run:
         rows = [
             [side, condition, *(of_side[rate] for rate in rates), of_side["n"]]
             for side in ("validation", "held_out")
-            for condition, of_side in (("trained", scores[side]), ("untrained", scores["untrained"][side]))
+            for condition, of_side in (("this run", scores[side]), ("untrained", scores["untrained"][side]))
         ]
         shown = table(["sentences", "model", *rates.values(), "n"], rows)
         return paragraph(f"{said}.", bold=self.name) + shown

@@ -105,7 +105,7 @@ class AuditResult:
         shared = [leak.reason for leak in self.leaks if leak.leaked]
         asked = f"{len(self.reading.questions)} questions; chance {self.chance:.3f}, margin {self.margin:g} declared"
         ceiling = f"exact order-blind ceiling {self.ceiling.accuracy:.3f}"
-        said = paragraph(f"{self.headline}. {asked}; {ceiling}.", bold=f"{self.reading.source}: {self.verdict}.")
+        said = paragraph(f"{self.headline}. {asked}; {ceiling}.", bold=f"{self.reading.source}:")
         return said + table(columns, rows) + "".join(paragraph(reason, bold="Leak.") for reason in shared)
 
     def as_dict(self) -> dict[str, Any]:
