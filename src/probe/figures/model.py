@@ -61,8 +61,8 @@ def draw_stack(stack: Stack) -> Drawing:
             left = x + i * (wide + 4.0)
             marks.append(box(left, y, wide, TALL, fill="more" if inner else "line", opacity=0.14))
             marks.append(box(left, y, wide, TALL, stroke="line", line=0.8))
-            middle = {"x": left + wide / 2, "y": y + TALL / 2 + 4.0}
-            marks.append(Label(text=short(name, int(wide / 6.8)), anchor="middle", **middle))
+            said = short(name, int(wide / 6.8))
+            marks.append(Label(x=left + wide / 2, y=y + TALL / 2 + 4.0, text=said, anchor="middle"))
         marks.append(Label(x=x + WIDE + 10.0, y=y + TALL / 2 + 4.0, text=f"{count:,}", ink="quiet"))
     how = "parts add to the stream" if stack.added else "parts replace the stream"
     said = f"{how}; numbers: parameters" + (f"; {rest:,} more in norms" if rest else "")

@@ -59,7 +59,7 @@ class TrainingConfig:
     """Last share of the steps, over which the rate falls to 0, so that the last step does not sit on a spike."""
     evaluate_every: int = 25
     """Steps between two evaluations on validation and held_out."""
-    checkpoint_every: int = 100
+    checkpoint_every: int = 25
     """Steps between two checkpoints."""
     until: float | None = None
     """Stop early: once validation accuracy reaches this, the rate falls to 0 over `cooldown` steps; if validation still
