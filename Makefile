@@ -22,14 +22,14 @@ test: $(STAMP)  ## the whole suite: lint, types, contracts, doctests, tests
 	@$(BIN)/python -m pytest -q
 
 lint: $(STAMP)
-	@$(BIN)/ruff format --check src tests benchmarks
-	@$(BIN)/ruff check src tests benchmarks
+	@$(BIN)/ruff format --check src tests benchmarks notebooks docs
+	@$(BIN)/ruff check src tests benchmarks notebooks docs
 	@$(BIN)/pyright --warnings
 	@$(BIN)/lint-imports
 
 format: $(STAMP)
-	@$(BIN)/ruff format src tests benchmarks
-	@$(BIN)/ruff check --fix src tests benchmarks
+	@$(BIN)/ruff format src tests benchmarks notebooks docs
+	@$(BIN)/ruff check --fix src tests benchmarks notebooks docs
 
 bench: $(STAMP)  ## every speed claim of the README, with its peer in the same run
 	@$(BIN)/python benchmarks/command_to_run.py
