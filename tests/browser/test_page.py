@@ -180,20 +180,32 @@ def test_an_edge_shows_its_numbers_and_both_ends_maps(opened: Browser) -> None:
     assert "L0H1 → MLP0" in opened.run("return document.querySelector('#circuit-adjective .details').innerText")
 
 
-def test_every_figure_can_be_saved_and_stands_alone(opened: Browser, browser: Browser) -> None:
+def test_every_figure_can_be_saved_and_stands_alone(opened: Browser) -> None:
     names = opened.run("return [...document.querySelectorAll('[data-save]')].map(b => b.dataset.save)")
     assert len(names) == opened.run("return document.querySelectorAll('figure').length")
-    for name in names:
-        opened.run('document.querySelector(`[data-save="${arguments[0]}"]`).click()', name)
-    for name in names:
-        path = browser.downloads / f"{name}.svg"
-        for _ in range(100):
-            if path.exists() and path.stat().st_size:
-                break
-            browser.run("return new Promise(done => setTimeout(done, 20))")
-        root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
-        assert root.tag == "{http://www.w3.org/2000/svg}svg"
-        assert "var(--" not in path.read_text(encoding="utf-8"), "no style of the page is needed"
+    files = opened.run(
+        """const made = [], create = URL.createObjectURL, click = HTMLAnchorElement.prototype.click;
+        URL.createObjectURL = (blob) => (made.push(blob.text()), "blob:none");
+        HTMLAnchorElement.prototype.click = () => {};
+        for (const button of document.querySelectorAll("[data-save]")) button.click();
+        [URL.createObjectURL, HTMLAnchorElement.prototype.click] = [create, click];
+        return Promise.all(made);"""
+    )
+    for name, content in zip(names, files, strict=True):
+        root = ElementTree.fromstring(content)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg", name
+        assert float(root.attrib["width"]) > 100 and float(root.attrib["height"]) > 50
+        assert "var(--" not in content and 'class="hl' not in content, "no style or mark of the page is in it"
+
+
+def test_a_saved_figure_lies_on_the_disk(opened: Browser) -> None:
+    opened.run("document.querySelector('[data-save=means]').click()")
+    path = opened.downloads / "means.svg"
+    for _ in range(250):
+        if path.exists() and path.stat().st_size:
+            break
+        opened.run("return new Promise(done => setTimeout(done, 20))")
+    assert ElementTree.parse(path).getroot().tag.endswith("svg")
 
 
 @pytest.mark.parametrize(("width", "dark"), [(360, False), (360, True), (800, False), (1600, True)])

@@ -239,6 +239,7 @@
   }
 
   // -- circuits: an edge shows its numbers and both ends' maps ---------------------------------------------------------
+  for (const panels of all(".circuit .panels")) panels.scrollLeft = panels.scrollWidth; // the answer is at the right
   const mapsOf = (node) => maps.filter((map) => map.key === `s0.${node}` || map.key === `s1.${node}`);
   for (const edge of all("[data-edge]")) {
     const figure = edge.closest("figure"), details = figure.querySelector(".details");
