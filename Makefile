@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench format clean
+.PHONY: demo test lint bench format docs notebooks clean
 
 demo: $(STAMP)  ## the main job end to end: a task, its cheat, a model, a map, what causes it
 	@$(BIN)/probe generate-task winograd-hard --quiet
@@ -22,17 +22,23 @@ test: $(STAMP)  ## the whole suite: lint, types, contracts, doctests, tests
 	@$(BIN)/python -m pytest -q
 
 lint: $(STAMP)
-	@$(BIN)/ruff format --check src tests benchmarks
-	@$(BIN)/ruff check src tests benchmarks
+	@$(BIN)/ruff format --check src tests benchmarks notebooks docs
+	@$(BIN)/ruff check src tests benchmarks notebooks docs
 	@$(BIN)/pyright --warnings
 	@$(BIN)/lint-imports
 
 format: $(STAMP)
-	@$(BIN)/ruff format src tests benchmarks
-	@$(BIN)/ruff check --fix src tests benchmarks
+	@$(BIN)/ruff format src tests benchmarks notebooks docs
+	@$(BIN)/ruff check --fix src tests benchmarks notebooks docs
 
 bench: $(STAMP)  ## every speed claim of the README, with its peer in the same run
 	@$(BIN)/python benchmarks/command_to_run.py
+
+docs: $(STAMP)  ## the API page from the docstrings: docs/api/probe.html
+	@$(BIN)/python docs/api.py
+
+notebooks: $(STAMP)  ## execute notebooks/*.py into the .ipynb beside them, with full settings
+	@$(BIN)/python notebooks/execute.py
 
 # torch first and alone, so that pip can take a CPU build where there is one; then everything pinned.
 $(STAMP): pyproject.toml constraints.txt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -32,3 +33,13 @@ def test_importing_probe_imports_nothing_heavy() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         probe.nothing  # noqa: B018
+
+
+def test_the_api_page_is_made_offline_and_without_a_warning(tmp_path: Path) -> None:
+    script = Path(probe.__file__).parents[2] / "docs" / "api.py"
+    environment = {**os.environ, "PYTHONPATH": str(Path(probe.__file__).parents[1])}
+    done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "probe.html").read_text(encoding="utf-8")
+    assert [name for name in probe.__all__ if f'id="{name}"' not in page] == []
+    assert not re.search(r'(src|<link[^>]*href)="?https?://', page)

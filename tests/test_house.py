@@ -23,11 +23,11 @@ def tool(*command: str, cwd: Path = ROOT, **environment: str) -> str:
 
 
 def test_format() -> None:
-    tool("ruff", "format", "--check", "src", "tests", "benchmarks")
+    tool("ruff", "format", "--check", "src", "tests", "benchmarks", "notebooks", "docs")
 
 
 def test_lint() -> None:
-    tool("ruff", "check", "src", "tests", "benchmarks")
+    tool("ruff", "check", "src", "tests", "benchmarks", "notebooks", "docs")
 
 
 def test_types() -> None:

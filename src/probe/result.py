@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+from probe.markup import paragraph, table
+
 if TYPE_CHECKING:
     import pandas as pd
+
+SHOWN = 8
+"""Rows of a table that a notebook shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +68,18 @@ class AnalysisResult:
             "provenance": self.provenance.as_dict(),
             "details": dict(self.details),
         }
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the name, what the numbers mean, the first rows."""
+        most = "" if self.maximum is None else f" Maximum: {self.maximum:g}."
+        rows = self.table.head(SHOWN).to_numpy(dtype=object).tolist()
+        more = len(self.table) - len(rows)
+        parts = [
+            paragraph(f"{self.unit}.{most} Floor: {self.floor}.", bold=f"{self.name}."),
+            table([str(column) for column in self.table.columns], rows),
+            paragraph(f"{f'… and {more} more rows. ' if more else ''}Convention: {self.convention}."),
+        ]
+        return "".join(parts)
 
 
 def versions() -> dict[str, str]:

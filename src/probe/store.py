@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from probe.errors import NotThere, ProbeError, nearest
 from probe.files import read_json, read_text, to_json, write_atomic
+from probe.markup import paragraph, table
 from probe.result import AnalysisResult, Provenance
 from probe.tasks.vocabulary import Vocabulary
 
@@ -75,6 +76,26 @@ class Run:
     def vocabulary(self) -> Vocabulary:
         """The words the model knows."""
         return Vocabulary.load(self.path / "vocabulary.json")
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: task, model, seed, and the accuracies beside those of the untrained model."""
+        manifest, kept = self.manifest, self.path / "results" / "summary.json"
+        said = f"{manifest['task']} · {manifest['variant']} · seed {manifest['training']['seed']}"
+        if not (self.finished and kept.exists()):
+            return paragraph(f"{said}. Not finished: continue it with train_here.", bold=self.name)
+        scores = read_json(kept, "summary")
+        rates = {
+            "referent_accuracy": "right word",
+            "distractor_rate": "wrong noun",
+            "pair_accuracy": "right of the two",
+        }
+        rows = [
+            [side, condition, *(of_side[rate] for rate in rates), of_side["n"]]
+            for side in ("validation", "held_out")
+            for condition, of_side in (("this run", scores[side]), ("untrained", scores["untrained"][side]))
+        ]
+        shown = table(["sentences", "model", *rates.values(), "n"], rows)
+        return paragraph(f"{said}.", bold=self.name) + shown
 
 
 # -- finding runs ------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def test_every_figure_can_be_drawn_and_says_where_it_comes_from(name):
     assert figure.parts and figure.caption.endswith(".") and figure.title
     assert "0123456789abcdef" * 4 in svg and root.attrib["role"] == "img"
     assert len(svg) < 120_000
-    assert draw(figure).width < 1100
+    assert draw(figure).width < 1400
     assert figure_svg(figure_of(name, found())) == svg, "the same results are the same file"
     assert figure._repr_svg_().startswith("<svg"), "a notebook shows it"
 
@@ -163,7 +163,7 @@ def test_sizes_are_drawn_on_both_axes_with_random_circuits_as_controls():
 def test_a_formation_is_dated_only_where_a_change_was_found():
     curves = part("formation", "induction")
     assert isinstance(curves, Lines)
-    assert [(change.name, change.x, change.low) for change in curves.changes] == [("L0H0 induction", 200.0, 150.0)]
+    assert [(change.name, change.x, change.low) for change in curves.changes] == [("L0H0", 200.0, 150.0)]
     whole = part("formation", "accuracy")
     assert isinstance(whole, Lines)
     assert [series.name for series in whole.series] == ["model"]
@@ -183,15 +183,24 @@ def test_signs_have_two_hues_and_shares_one():
     assert signed.high == max(-value for row in signed.values for value in row), "the scale is as long on both sides"
 
 
-def test_probes_leave_out_controls_and_bits_and_keep_floors():
-    titles = {one.title for one in figure_of("probes", found()).parts}
-    assert titles == {
-        f"{target}: {what}"
-        for target in ("first noun", "answer")
-        for what in ("accuracy", "accuracy, untrained", "selectivity")
-    }
-    assert part("probes", "answer: accuracy").floor == 0.1
-    assert part("probes", "answer: selectivity").diverging
+def test_probes_leave_out_controls_and_bits_and_stack_what_is_left():
+    assert {one.title for one in figure_of("probes", found()).parts} == {"first noun", "answer"}
+    answer = part("probes", "answer")
+    assert {row.split(":")[0] for row in answer.rows} == {"accuracy", "accuracy, untrained", "selectivity"}
+    expected = estimate("resid_pre", 1, None, {"position": 3, "role": "y"}, "answer", "accuracy", "untrained")
+    assert cell(answer, "accuracy, untrained: before layer 1", "y 3") == expected["value"]
+    assert answer.floor == 0.1
+    assert len(set(answer.rows)) == len(answer.rows) == 6
+
+
+def test_signed_measures_have_a_map_of_their_own():
+    findings = found()
+    table = findings.results["probes"].table
+    table = table.assign(value=table["value"].where(table["metric"] != "selectivity", -0.5))
+    findings = replace(findings, results={"probes": replace(findings.results["probes"], table=table)})
+    signed = part("probes", "answer: selectivity", findings)
+    assert signed.diverging and cell(signed, "before layer 0", "x 1") == -0.5
+    assert not part("probes", "answer", findings).diverging
 
 
 # -- tables to heat maps ---------------------------------------------------------------------------------------------
@@ -210,6 +219,19 @@ def test_a_grid_keeps_gaps_and_the_order_of_its_rows():
     rows.append({"head": "a", "place": "x", "value": -3.0})
     heatmap = grid(rows, lambda row: row["head"], lambda row: row["place"], title="t", unit="u")
     assert (heatmap.high, heatmap.diverging) == (3.0, True)
+
+
+def test_positions_stand_as_the_sentence_runs_and_rows_as_they_come():
+    """The last layer has the last position alone; it stays among the layers, and the position at the end."""
+    rows = [
+        {"layer": 1, "position": 2, "role": "end", "value": 1.0},
+        {"layer": 0, "position": 10, "role": "later", "value": 0.1},
+        {"layer": 0, "position": -1, "role": "elsewhere", "value": 0.2},
+        {"layer": 0, "position": 0, "role": "the", "value": 0.3},
+    ]
+    heatmap = grid(rows, head_of, place_of, title="t", unit="u")
+    assert heatmap.rows == ("L1", "L0")
+    assert heatmap.columns == ("the 0", "end 2", "later 10", "elsewhere")
 
 
 def test_places_and_heads_are_named_as_the_field_names_them():

@@ -118,7 +118,7 @@ def test_the_floor_stands_on_the_colour_bar_where_its_value_is():
     drawing = draw_heatmap(heat(("a",), floor=0.25))
     bar = [mark for mark in drawing.marks if isinstance(mark, Cells)][1]
     pointer = next(mark for mark in drawing.marks if getattr(mark, "points", ())[2:] and len(mark.points) == 3)
-    assert pointer.points[2][0] == pytest.approx(bar.x + 0.25 * 150)
+    assert pointer.points[2][0] == pytest.approx(bar.x + 0.25 * 154)
     assert "floor 0.25" in part_svg(heat(("a",), floor=0.25))
 
 

@@ -9,6 +9,7 @@ import pytest
 from probe.errors import NotThere, ProbeError
 from probe.files import digest
 from probe.reproductions import corpus
+from probe.reproductions.byte_pairs import merged_length, tokens_by_first_seen
 from probe.reproductions.corpus import cached_corpus, find_corpus, tokens_of
 
 
@@ -59,7 +60,20 @@ def test_a_text_too_short_for_the_vocabulary_is_named(tmp_path: Path) -> None:
 
 
 def test_the_chapters_corpus_has_its_tokens(shakespeare: Path) -> None:
-    """459,792, where the chapter has 459,760: docs/reproductions says what is known of the 32."""
+    """459,760 where the first seen of equally frequent pairs is merged first; 32 more by Hugging Face's rule."""
     tokens = tokens_of(shakespeare)
     assert len(tokens) == 459_792
     assert tokens.max() == 1023
+    assert tokens_by_first_seen(shakespeare.read_text(), 1024) == 459_760
+
+
+def test_merges_by_hand() -> None:
+    """aaabdaaabac, the standard example: aa, then aaa (or ab), then aaab."""
+    assert [merged_length({"aaabdaaabac": 1}, merges) for merges in range(4)] == [11, 9, 7, 5]
+    assert merged_length({"ab": 3, "cd": 3}, 1) == 3 + 6
+    assert merged_length({"ab": 1}, 5) == 1
+
+
+def test_merges_are_those_of_hugging_face_up_to_ties(text: Path) -> None:
+    ours, theirs = tokens_by_first_seen(text.read_text(), 400), len(tokens_of(text, 400))
+    assert ours == pytest.approx(theirs, rel=0.005)

@@ -13,6 +13,7 @@ from probe.audit.order_bits import OrderBits
 from probe.audit.retention import Certificate, Retention
 from probe.audit.single import TokenScore
 from probe.audit.verdict import CHEATABLE, LEAKED
+from probe.markup import paragraph, table
 from probe.tasks.readers import Reading
 
 
@@ -96,6 +97,16 @@ class AuditResult:
         return next(
             (f for f in self.findings if f.auditor == auditor and (tokens or self.findings[0].tokens) == f.tokens), None
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict, and the auditors that it rests on."""
+        columns = ["auditor", "accuracy", "low", "high", "p (Holm)", "bits", "verdict"]
+        rows = [[f.auditor, f.accuracy, f.low, f.high, f.p_holm, f.bits, f.verdict] for f in self.deciding]
+        shared = [leak.reason for leak in self.leaks if leak.leaked]
+        asked = f"{len(self.reading.questions)} questions; chance {self.chance:.3f}, margin {self.margin:g} declared"
+        ceiling = f"exact order-blind ceiling {self.ceiling.accuracy:.3f}"
+        said = paragraph(f"{self.headline}. {asked}; {ceiling}.", bold=f"{self.reading.source}:")
+        return said + table(columns, rows) + "".join(paragraph(reason, bold="Leak.") for reason in shared)
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON object; the questions themselves are not in it."""

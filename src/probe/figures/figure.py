@@ -8,7 +8,7 @@ A part alone, without caption and source, is what a page sets into its own text:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from probe.figures.attention_svg import draw_attention
@@ -23,7 +23,7 @@ from probe.figures.view import AttentionView
 
 Part = HeatMap | Lines | Bars | Circuit | AttentionView
 
-WIDEST = 1000.0
+WIDEST = 1250.0
 """Parts stand side by side as far as they fit into so many px."""
 
 
@@ -43,8 +43,8 @@ class Figure:
     """Of its manifest: what was asked for, in which versions."""
 
     def _repr_svg_(self) -> str:
-        """How a notebook shows it."""
-        return figure_svg(self, "paper")
+        """How a notebook shows it; without the digest, which every commit changes: the cells say what was run."""
+        return figure_svg(replace(self, digest=""), "paper")
 
 
 def draw_part(part: Part) -> Drawing:

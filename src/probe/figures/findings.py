@@ -66,6 +66,12 @@ def place_of(row: Mapping[str, Any]) -> str:
     return f"{role} {position:.0f}" if role else f"{position:.0f}"
 
 
+def _place(row: Mapping[str, Any]) -> float:
+    """Sorts rows as the sentence runs; places that vary come last."""
+    position = row.get("position")
+    return math.inf if position is None or position < 0 else float(position)
+
+
 def grid(
     rows: Iterable[Mapping[str, Any]],
     row_of: Callable[[Mapping[str, Any]], str],
@@ -79,7 +85,7 @@ def grid(
     high: float | None = None,
     floor: float | None = None,
 ) -> HeatMap:
-    """A heat map of tidy rows, whose names stand in the order in which they come first.
+    """A heat map of tidy rows, whose names stand in the order in which they come first; positions in their own.
 
     Args:
         rows: observations with a `value`; a later one replaces an earlier one of the same cell.
@@ -93,20 +99,17 @@ def grid(
         high: the end of the scale; by default 1, or the largest value where that is more.
         floor: marked on the scale.
     """
-    cells: dict[tuple[str, str], float] = {}
-    names: tuple[dict[str, None], dict[str, None]] = ({}, {})
-    for row in rows:
-        place = (row_of(row), column_of(row))
-        for known, name in zip(names, place, strict=True):
-            known.setdefault(name)
-        if not _missing(row["value"]):
-            cells[place] = float(row["value"])
+    rows = list(rows)
+    known = [row for row in rows if not _missing(row["value"])]
+    cells = {(row_of(row), column_of(row)): float(row["value"]) for row in known}
+    names = list(dict.fromkeys(map(row_of, rows)))
+    columns = list(dict.fromkeys(map(column_of, sorted(rows, key=_place) if column_of is place_of else rows)))
     largest = max((abs(value) for value in cells.values()), default=1.0)
     return HeatMap(
         title=title,
-        rows=tuple(names[0]),
-        columns=tuple(names[1]),
-        values=tuple(tuple(cells.get((row, column)) for column in names[1]) for row in names[0]),
+        rows=tuple(names),
+        columns=tuple(columns),
+        values=tuple(tuple(cells.get((row, column)) for column in columns) for row in names),
         high=high or max(1.0, largest),
         unit=unit,
         diverging=min(cells.values(), default=0.0) < -0.005 if signed is None else signed,
@@ -122,11 +125,6 @@ def split(rows: Iterable[Row], *keys: str) -> dict[tuple[Any, ...], list[Row]]:
     for row in rows:
         parts.setdefault(tuple(row.get(key) for key in keys), []).append(row)
     return parts
-
-
-def by_position(rows: Iterable[Row]) -> list[Row]:
-    """Rows in the order of the sentence; places that vary come last."""
-    return sorted(rows, key=lambda row: math.inf if (row.get("position") or 0) < 0 else row.get("position") or 0)
 
 
 def caption(*said: str) -> str:

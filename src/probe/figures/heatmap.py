@@ -20,9 +20,9 @@ from probe.figures.svg import VECTOR, Style, to_svg
 
 NUMBERED = 400
 """Up to so many cells have their value written into them."""
-LONGEST = 18
-"""Columns of a row's or a column's name; more are cut."""
-BAR = 150.0
+LONGEST, LONGEST_ROW = 18, 54
+"""Letters of a column's name, and of a row's; more are cut."""
+BAR = 154.0
 """Length of the colour bar."""
 
 
@@ -70,12 +70,13 @@ def draw_heatmap(heatmap: HeatMap) -> Drawing:
     numbered = n_rows * n_columns <= NUMBERED
     width = _cell_width(values, heatmap.diverging) if numbered else max(2.0, min(16.0, 768 / max(1, n_columns)))
     height = 20.0 if numbered else max(2.0, min(14.0, 768 / max(1, n_rows)))
-    rows = [short(name, LONGEST) for name in heatmap.rows]
+    rows = [short(name, LONGEST_ROW) for name in heatmap.rows]
     columns = [short(name, LONGEST) for name in heatmap.columns]
     slanted = any(width_of(name) > width - 4 for name in columns)
     lean = max((width_of(name) for name in columns), default=0.0) * math.sqrt(0.5) if slanted else 0.0
     left = max(
-        [width_of(name) + 8 for name in rows] + [width_of(short(heatmap.rows_are, LONGEST)) + 24, lean - width / 2 + 6]
+        [width_of(name) + 8 for name in rows]
+        + [width_of(short(heatmap.rows_are, LONGEST_ROW)) + 24, lean - width / 2 + 6]
     )
     top = 40.0
     right, bottom = left + n_columns * width, top + n_rows * height
@@ -96,7 +97,7 @@ def draw_heatmap(heatmap: HeatMap) -> Drawing:
     ]
     axes: list[tuple[str, float, Literal["start", "end"]]] = []
     if heatmap.rows_are:
-        axes.append((f"{short(heatmap.rows_are, LONGEST)} ↓", left - 6, "end"))
+        axes.append((f"{short(heatmap.rows_are, LONGEST_ROW)} ↓", left - 6, "end"))
     if heatmap.columns_are:
         axes.append((f"{short(heatmap.columns_are, 40)} →", left, "start"))
     marks += [Label(x=x, y=top - 7, text=said, ink="quiet", anchor=side, prose=True) for said, x, side in axes]

@@ -17,7 +17,10 @@ from probe.figures.svg import Style, to_svg
 
 WIDTH, HEIGHT = 470.0, 190.0
 """Of the axes."""
-LINE = 13.0
+LINE, ROW = 13.0, 16.0
+"""Distance of names beside the axes, and above them."""
+BANDED = 2
+"""Up to so many change points have their intervals drawn as bands."""
 DOTTED = 40
 """Up to so many points of a curve are marked, so that each can be hovered."""
 
@@ -62,6 +65,8 @@ class Lines:
     """Ends of the value axis; it grows where a value lies beyond them."""
     high: Number = 1.0
     log_x: bool = False
+    x_to: Number | None = None
+    """Where the x axis ends at the least: drawings under each other share it."""
 
 
 def lines_svg(lines: Lines, style: Style = "auto") -> str:
@@ -106,7 +111,7 @@ def draw_lines(lines: Lines) -> Drawing:
     ]
     reach = max(width_of(short(lines.title, 110), 12), width_of(short(lines.unit, 90)))
     for row, change in enumerate(sorted(lines.changes, key=lambda change: -change.x)):
-        marks += _change(change, axes, row)
+        marks += _change(change, axes, row, banded=len(lines.changes) <= BANDED)
         reach = max(reach, axes.at(change.x, 0)[0] + 6 + width_of(_dated(change), 10))
     ends: list[tuple[Number, str, Ink]] = []
     for name, level in lines.levels:
@@ -141,9 +146,9 @@ def _axes(lines: Lines) -> _Axes:
     high = high if high > low else low + 1.0
     return _Axes(
         left=max(30.0, *(width_of(f"{value:g}", 10) + 8 for value in ticks(low, high))),
-        top=44.0 + len(lines.changes) * LINE,
+        top=44.0 + len(lines.changes) * ROW,
         x_from=min(xs),
-        x_to=max(xs),
+        x_to=max([*xs, lines.x_to or 0.0]),
         low=low,
         high=high,
         log_x=lines.log_x,
@@ -183,17 +188,17 @@ def _dated(change: Change) -> str:
     return said if change.low is None or change.high is None else f"{said} [{change.low:g}, {change.high:g}]"
 
 
-def _change(change: Change, axes: _Axes, row: int) -> list[Mark]:
-    """A vertical line with its band; its name stands above the axes, the leftmost highest."""
+def _change(change: Change, axes: _Axes, row: int, banded: bool) -> list[Mark]:
+    """A vertical line, named above the axes, the leftmost highest; its interval is a band, or a bar under the name."""
     x, bottom = axes.at(change.x, axes.low)
     said, data = _dated(change), {"change": change.name, "x": f"{change.x:g}"}
     marks: list[Mark] = []
+    y = axes.top - 8 - ROW * row
     if change.low is not None and change.high is not None:
         start, end = axes.at(change.low, 0)[0], axes.at(change.high, 0)[0]
-        marks.append(
-            box(start, axes.top, end - start, bottom - axes.top, fill="line", opacity=0.2, title=said, data=data)
-        )
-    y = axes.top - 8 - LINE * row
+        top, height = (axes.top, bottom - axes.top) if banded else (y + 2, 2.0)
+        opacity = 0.2 if banded else 1.0
+        marks.append(box(start, top, end - start, height, fill="line", opacity=opacity, title=said, data=data))
     marks.append(Shape(points=((x, y - 8), (x, bottom)), stroke="text", title=said, data=data))
     marks.append(Label(x=x + 4, y=y, text=short(said, 60), size=10))
     return marks

@@ -11,7 +11,6 @@ from probe.figures.figure import Figure, Part
 from probe.figures.findings import (
     Findings,
     beside,
-    by_position,
     caption,
     estimate,
     grid,
@@ -75,7 +74,7 @@ def nodes(found: Findings) -> Figure:
     """Part × position, in both directions."""
     parts = [
         grid(
-            by_position(part),
+            part,
             lambda row: row["node"],
             place_of,
             title=f"{result.details.get('contrast', contrast)}: {metric}",
@@ -107,7 +106,7 @@ def sweeps(found: Findings) -> Figure:
                 if chosen:
                     parts.append(
                         grid(
-                            by_position(chosen) if placed else chosen,
+                            chosen,
                             _activation if placed else _layer,
                             place_of if placed else lambda row: f"H{row['head']:.0f}",
                             title=f"{result.details.get('contrast', contrast)}: {metric}" + ", by head" * (not placed),

@@ -7,7 +7,7 @@ from typing import Any
 
 from probe.figures.drawing import number, short
 from probe.figures.figure import Figure
-from probe.figures.findings import Findings, Row, by_position, caption, grid, head_of, measured, place_of, split
+from probe.figures.findings import Findings, Row, caption, grid, head_of, measured, place_of, split
 from probe.figures.heatmap import HeatMap
 
 UNITS = {"entropy": "nats", "effective tokens": "tokens", "copying eigenvalues": "ratio"}
@@ -92,7 +92,7 @@ def roles(found: Findings) -> Figure:
     result = found.results["head-roles"]
     parts = tuple(
         grid(
-            by_position(part),
+            part,
             head_of,
             place_of,
             title=f"Attention of the answer's place, {condition or 'trained'}",
@@ -130,7 +130,7 @@ def _answer_rows(found: Findings, means: bool) -> Figure:
         title = f"Block {layer + 1} (layer {layer}), mean over heads" if means else f"L{layer}H{head}"
         parts.append(
             grid(
-                by_position([row for of_group in split(part, "filler_group").values() for row in of_group]),
+                [row for of_group in split(part, "filler_group").values() for row in of_group],
                 lambda row: f"{row['filler']} ({row['filler_group']})",
                 place_of,
                 title=title,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from probe.figures.figure import Figure
-from probe.figures.findings import Findings, by_position, caption, grid, measured, place_of, split
+from probe.figures.findings import Findings, Row, caption, grid, measured, place_of, split
 from probe.figures.heatmap import HeatMap
 
 SITES = {"resid_pre": "before layer {}", "resid_mid": "within layer {}", "resid_post": "after layer {}"}
@@ -32,7 +32,7 @@ def lens(found: Findings) -> Figure:
     result = found.results["lens"]
     parts = tuple(
         grid(
-            by_position(part),
+            part,
             site_of,
             place_of,
             title=str(metric),
@@ -65,22 +65,7 @@ def _probes(found: Findings, name: str, heads: bool) -> Figure:
     result = found.results["probes"]
     rows = [row for row in found.rows("probes") if (row.get("head") is not None and row["head"] >= 0) == heads]
     shown = [row for row in rows if row["metric"] != "codelength" and row["condition"] != "control"]
-    parts: list[HeatMap] = []
-    for (target, metric, condition), part in split(shown, "target", "metric", "condition").items():
-        floors = {row["floor"] for row in part if row.get("floor") is not None}
-        parts.append(
-            grid(
-                by_position(part),
-                site_of,
-                place_of,
-                title=f"{target}: {metric}" + (f", {condition}" if condition != "trained" else ""),
-                unit="share",
-                rows_are="stream" if not heads else "head",
-                columns_are="position",
-                floor=floors.pop() if len(floors) == 1 else None,
-                signed=metric == "selectivity",
-            )
-        )
+    parts = _stacked(shown, "target", "share", "head" if heads else "stream")
     said = "Presence is not use: what a probe reads counts where swapping or erasing along it changes the answer"
     return Figure(
         name=name,
@@ -93,23 +78,12 @@ def _probes(found: Findings, name: str, heads: bool) -> Figure:
 def interchange(found: Findings) -> Figure:
     """Stream × position for every variable: how often swapping there gives what the causal model predicts."""
     result = found.results["interchange"]
-    rows = [row for row in found.rows("interchange") if row.get("dimension") is None]
-    parts: list[HeatMap] = []
-    for (variable, metric, condition), part in split(rows, "variable", "metric", "condition").items():
-        if metric == "interchange accuracy" or condition == "trained":
-            floors = {row["floor"] for row in part if row.get("floor") is not None}
-            parts.append(
-                grid(
-                    by_position(part),
-                    site_of,
-                    place_of,
-                    title=f"{variable}: {metric}" + (f", {condition}" if condition != "trained" else ""),
-                    unit=result.unit,
-                    rows_are="stream",
-                    columns_are="position",
-                    floor=floors.pop() if len(floors) == 1 else None,
-                )
-            )
+    rows = [
+        row
+        for row in found.rows("interchange")
+        if row.get("dimension") is None and (row["metric"] == "interchange accuracy" or row["condition"] == "trained")
+    ]
+    parts = _stacked(rows, "variable", result.unit, "stream")
     said = "The stream at one place taken from a sentence in which this variable has another value"
     return Figure(
         name="interchange",
@@ -117,3 +91,34 @@ def interchange(found: Findings) -> Figure:
         caption=caption(said, measured(result)),
         parts=tuple(parts),
     )
+
+
+def _stacked(rows: list[Row], of: str, unit: str, rows_are: str) -> list[HeatMap]:
+    """A map for each target or variable, its measures under each other; those with a sign in a map of their own."""
+    parts: list[HeatMap] = []
+    signed = {row["metric"] for row in rows if row["value"] is not None and row["value"] < -0.005}
+    for (name,), about in split(rows, of).items():
+        for sign in (False, True):
+            chosen = [row for row in about if (row["metric"] in signed) == sign]
+            measures = split(chosen, "metric", "condition")
+            floors = {row["floor"] for row in chosen if row.get("floor") is not None}
+            if chosen:
+                parts.append(
+                    grid(
+                        [row for of_measure in measures.values() for row in of_measure],
+                        _measure_and_site if len(measures) > 1 else site_of,
+                        place_of,
+                        title=f"{name}: {next(iter(measures))[0]}" if len(measures) == 1 else str(name),
+                        unit=unit,
+                        rows_are=rows_are,
+                        columns_are="position",
+                        floor=floors.pop() if len(floors) == 1 else None,
+                        signed=sign,
+                    )
+                )
+    return parts
+
+
+def _measure_and_site(row: Mapping[str, Any]) -> str:
+    condition = f", {row['condition']}" if row["condition"] != "trained" else ""
+    return f"{row['metric']}{condition}: {site_of(row)}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from probe.figures.bars import Bar, Bars
 from probe.figures.figure import Figure
@@ -69,10 +68,13 @@ def training(found: Findings) -> Figure:
             changes=_changes(row for row in changes if head_of(row) == "model" and "accuracy" in str(row["metric"])),
         ),
     ]
-    curves = [row for row in found.rows("formation") if head_of(row) != "model"]
-    if curves:
-        best = tuple(_leader(part, metric) for (metric,), part in split(curves, "metric").items())
-        parts.append(Lines(title="Strongest head of each kind", series=best, x_is="step", unit="head score"))
+    curves = split([row for row in found.rows("formation") if head_of(row) != "model"], "metric")
+    shares = {metric: part for (metric,), part in curves.items() if max(row["value"] or 0.0 for row in part) <= 1}
+    if shares:
+        best = tuple(_leader(part, metric) for metric, part in shares.items())
+        end = max((point[0] for point in losses), default=None)
+        title = "Strongest head of each kind"
+        parts.append(Lines(title=title, series=best, x_is="step", unit="head score", x_to=end))
     said = "Evaluations along the way. A last step can sit on a spike; the seed is the unit of evidence for a claim"
     return Figure(name="training", title=f"How {found.about} came to be", caption=caption(said), parts=tuple(parts))
 
@@ -127,15 +129,11 @@ def _leader(curves: Sequence[Row], metric: object) -> Series:
     return Series(name=f"{metric}, {head_of(best[0])}", points=_points(best))
 
 
-def _changes(rows: Any) -> tuple[Change, ...]:
-    """Those that were found."""
-    found: list[Mapping[str, Any]] = [row for row in rows if row.get("step") is not None]
+def _changes(rows: Iterable[Row]) -> tuple[Change, ...]:
+    """Those that were found, by their head, or by what changed in the whole model."""
+    found = [row for row in rows if row.get("step") is not None]
+    names = [str(row["metric"]) if head_of(row) == "model" else head_of(row) for row in found]
     return tuple(
-        Change(
-            name=f"{head_of(row)} {row['metric']}".removeprefix("model "),
-            x=row["step"],
-            low=row["low"],
-            high=row["high"],
-        )
-        for row in found
+        Change(name=name, x=row["step"], low=row["low"], high=row["high"])
+        for name, row in zip(names, found, strict=True)
     )

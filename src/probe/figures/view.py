@@ -49,6 +49,12 @@ class AttentionView:
         pairs = zip(self.sentences[0].tokens, self.sentences[1].tokens, strict=True)
         return tuple(i for i, (a, b) in enumerate(pairs) if a != b)
 
+    def _repr_svg_(self) -> str:
+        """How a notebook shows it: the picture of `attention_svg`."""
+        from probe.figures.attention_svg import attention_svg  # it draws views, so it imports this file
+
+        return attention_svg(self, "paper")
+
 
 def attention_view(
     title: str,

@@ -4,16 +4,18 @@ The command line and the notebooks call these functions; nothing below knows of 
 imported inside the functions that need it.
 """
 
+from probe.lab.auditing import audit_of
 from probe.lab.data import open_dataset, run_dataset
 from probe.lab.figures import drawable, figure
 from probe.lab.formation import formation_of
 from probe.lab.heads import answer_rows_of, heads_of, roles_of, run_of_task
-from probe.lab.looking import Question, ask, attention_of
+from probe.lab.keeping import keep_model
+from probe.lab.looking import Question, ask, attention_of, look
 from probe.lab.models import open_model, provenance, untrained_model
 from probe.lab.probing import interchange_of, probes_of, subspaces_of
 from probe.lab.reporting import material_of, report_on, report_path, write_report
 from probe.lab.tracing import attribution_of, contrasts_of, evidence_of, lens_of, stability_of, sweeps_of, trace_run
-from probe.lab.training import Plan, advance_run, make_plan, plan_run, summary, train_here, train_side_by_side
+from probe.lab.training import Plan, advance_run, make_plan, plan_run, summary, train, train_here, train_side_by_side
 from probe.lab.variables import swaps_of, targets_of
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "ask",
     "attention_of",
     "attribution_of",
+    "audit_of",
     "contrasts_of",
     "drawable",
     "evidence_of",
@@ -31,7 +34,9 @@ __all__ = [
     "formation_of",
     "heads_of",
     "interchange_of",
+    "keep_model",
     "lens_of",
+    "look",
     "make_plan",
     "material_of",
     "open_dataset",
@@ -51,6 +56,7 @@ __all__ = [
     "sweeps_of",
     "targets_of",
     "trace_run",
+    "train",
     "train_here",
     "train_side_by_side",
     "untrained_model",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from probe import store
 from probe.errors import ProbeError, nearest
@@ -14,6 +14,9 @@ from probe.lab.data import run_dataset
 from probe.lab.models import open_model, provenance
 from probe.result import AnalysisResult
 from probe.store import Run
+
+if TYPE_CHECKING:
+    from probe.figures.view import AttentionView
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,3 +129,37 @@ def attention_of(run: Run, question: Question) -> tuple[AnalysisResult, Analysis
     for key, result in zip(keys, results, strict=True):
         store.save_result(run, key, result)
     return results
+
+
+def look(
+    run: Run,
+    text: str,
+    against: str | None = None,
+    pair: bool = False,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+) -> AttentionView:
+    """Where a run's heads look in a sentence, or in two: `ask`, `attention_of` and `attention_view` in one call.
+
+    Args:
+        run: the run; its folder keeps what is computed.
+        text: a sentence or its beginning, as for `ask`.
+        against: a second sentence to compare with.
+        pair: compare with the other sentence of the minimal pair.
+        layers: which to show; all by default.
+        heads: which to show of these layers; all by default, none for the mean of each block alone.
+    """
+    from probe.figures.view import attention_view
+
+    question = ask(run, text, against, pair)
+    attention, prediction = attention_of(run, question)
+    return attention_view(
+        question.title,
+        attention,
+        prediction,
+        question.queries,
+        question.candidates,
+        question.answers,
+        layers,
+        heads,
+    )

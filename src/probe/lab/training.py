@@ -20,7 +20,7 @@ from probe.models.config import ModelConfig, make_config
 from probe.result import versions
 from probe.store import Run
 from probe.tasks.dataset import Dataset
-from probe.training.config import TrainingConfig
+from probe.training.config import TrainingConfig, training_for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,6 +186,27 @@ def train_here(
         result = advance_run(run, tell, stop, dataset)
     store.mark_latest(run)
     return result
+
+
+def train(
+    dataset: Dataset,
+    variant: str,
+    runs: Path,
+    training: TrainingConfig | None = None,
+    model: Mapping[str, Any] | None = None,
+) -> Run:
+    """Train a named variant on a data set; what the same settings made before is opened, not trained again.
+
+    Args:
+        dataset: what is asked.
+        variant: a named model, as `two-block` or `uniform`.
+        runs: the folder of the runs.
+        training: how; the variant's own settings by default (`training_for`).
+        model: settings of the model that differ from the variant's.
+    """
+    run = plan_run(make_plan(dataset, variant, training or training_for(variant), model), runs)
+    train_here(run, dataset=dataset)
+    return run
 
 
 def train_side_by_side(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Generator, Tensor
+from torch import Generator
 
 from probe.models.config import ModelConfig
 from probe.models.transformer import NO_TAP, Attention
@@ -28,6 +28,7 @@ from probe.reproductions.claims import (
     exactly,
     within,
 )
+from probe.reproductions.taps import InTheOpen
 
 WIDTH, HEADS = 512, 8
 LENGTHS = (128, 256, 512, 1024, 2048, 4096, 8192)
@@ -37,16 +38,6 @@ SHARE = 0.5
 """Of the free memory that a row may be predicted to take."""
 FITTED = 4
 """Last rows that an exponent is fitted to, as in the chapter."""
-
-
-class _Looking:
-    """A tap that wants the weights, so that they are computed in the open; changes nothing."""
-
-    def __call__(self, name: str, tensor: Tensor) -> Tensor:
-        return tensor
-
-    def wants(self, name: str) -> bool:
-        return name.endswith("hook_pattern")
 
 
 def matrix_bytes(n: int) -> int:
@@ -95,7 +86,7 @@ def _work(way: str, n: int) -> Callable[[], Any]:
         parameter.normal_(0, WIDTH**-0.5, generator=generator)
     x = torch.randn(1, n, WIDTH, generator=generator)
     if way == "explicit attention":
-        return lambda: layer(x, _Looking(), None)
+        return lambda: layer(x, InTheOpen(), None)
     if way == "fused attention":
         return lambda: layer(x, NO_TAP, None)
     out = layer.W_ZO.T

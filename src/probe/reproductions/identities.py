@@ -14,6 +14,7 @@ from probe.activations import cached
 from probe.models.config import ModelConfig
 from probe.models.transformer import NO_TAP, Attention, UniformMean, causal_mask, initialised, rotated
 from probe.reproductions.claims import Claim, Job, Measured, Reproduction, Settings, Tell, above, at_most, exactly
+from probe.reproductions.taps import InTheOpen
 
 TOLERANCE = 1e-6
 """Largest difference that float32 sums of another order may leave, on numbers of about size one."""
@@ -78,7 +79,7 @@ def attentions() -> dict[str, Any]:
     out = ours(x, NO_TAP, None)
     masked = causal_mask(POS, POS, x)
     fused = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(-2) @ ours.W_ZO
-    in_the_open = ours(x, _Looking(), None)
+    in_the_open = ours(x, InTheOpen(), None)
     return {
         "equivariant": largest(open_now[..., order, :], open_shuffled),
         "last row": largest(out[:, -1], ours(x[:, prefix], NO_TAP, None)[:, -1]),
@@ -86,16 +87,6 @@ def attentions() -> dict[str, Any]:
         "fused": largest(in_the_open, fused),
         "mean size": float(out.abs().mean()),
     }
-
-
-class _Looking:
-    """A tap that looks at scores and pattern, so that attention is computed in the open."""
-
-    def __call__(self, name: str, tensor: Tensor) -> Tensor:
-        return tensor
-
-    def wants(self, name: str) -> bool:
-        return name.endswith(("hook_attn_scores", "hook_pattern"))
 
 
 def positions() -> dict[str, Any]:

@@ -26,6 +26,7 @@ from probe.reproductions.claims import (
     within,
 )
 from probe.reproductions.language import QUICK, LanguageTraining, measured, sized, started, text_of, windows
+from probe.reproductions.taps import Streams
 
 BLOCKS = 12
 TRAINING = LanguageTraining(steps=1000, lr=3e-3)
@@ -42,22 +43,6 @@ def _config(norm: str, settings: Settings) -> Any:
     return make_config(f"{3 if settings.quick else BLOCKS}-block", **sized(settings), norm=norm)
 
 
-class _Gradients:
-    """A tap that keeps what each block hands on, so that its gradient can be read."""
-
-    def __init__(self) -> None:
-        self.streams: list[Tensor] = []
-
-    def __call__(self, name: str, tensor: Tensor) -> Tensor:
-        if name.endswith("hook_resid_post"):
-            tensor.retain_grad()
-            self.streams.append(tensor)
-        return tensor
-
-    def wants(self, name: str) -> bool:
-        return False
-
-
 def gradient_norms(model: Transformer, tokens: Int[Tensor, "batch pos"]) -> dict[str, list[float]]:
     """Norms of one batch's gradient, block by block.
 
@@ -65,10 +50,10 @@ def gradient_norms(model: Transformer, tokens: Int[Tensor, "batch pos"]) -> dict
         `blocks`: of all parameters of a block; `W_QKV`: of its attention's input projection alone; `streams`: of the
         residual stream that it hands on.
     """
-    tap = _Gradients()
+    tap = Streams()
     F.cross_entropy(model(tokens[:, :-1], tap).flatten(0, 1), tokens[:, 1:].flatten()).backward()
     found: dict[str, list[float]] = {"blocks": [], "W_QKV": [], "streams": []}
-    for block, stream in zip(model.blocks, tap.streams, strict=True):
+    for block, stream in zip(model.blocks, tap.seen, strict=True):
         of_block = {name: p.grad.norm() for name, p in block.named_parameters() if p.grad is not None}
         found["blocks"].append(float(torch.stack(list(of_block.values())).norm()))
         found["W_QKV"].append(float(of_block["attn.W_QKV"]))

@@ -1,0 +1,35 @@
+"""How the reproductions look into a model without changing it: taps that have attention computed, or keep gradients."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+
+class InTheOpen:
+    """Wants the weights of attention, so that the whole matrix is computed instead of the fused kernel's result."""
+
+    def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        """Change nothing."""
+        return tensor
+
+    def wants(self, name: str) -> bool:
+        """Attention's weights."""
+        return name.endswith("hook_pattern")
+
+
+class Streams:
+    """Keeps the residual stream that each block hands on, and has its gradient kept too."""
+
+    def __init__(self) -> None:
+        self.seen: list[Tensor] = []
+
+    def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        """Change nothing."""
+        if name.endswith("hook_resid_post"):
+            tensor.retain_grad()
+            self.seen.append(tensor)
+        return tensor
+
+    def wants(self, name: str) -> bool:
+        """Nothing that is not computed anyway."""
+        return False
