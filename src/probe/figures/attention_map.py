@@ -16,12 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from probe.figures.drawing import Drawing, Label, Mark, box, shown, width_of
+from probe.figures.drawing import Drawing, Ink, Label, Mark, box, shown, width_of
 from probe.figures.svg import text, to_svg
 
 LEVELS = 16
 """Strengths are drawn in so many steps."""
 SMALLEST = 0.01
+CELLS: frozenset[Ink] = frozenset(("more", "less", "line"))
+"""Inks of the cells and their ground, which are written here and not by `figures/svg.py`."""
 LESS = ' class="l-less"'
 VECTOR = 48
 """Up to so many words cells are shapes; of more, pixels."""
@@ -67,7 +69,7 @@ def attention_map_svg(one: AttentionMap) -> str:
         marks=(*marks, Label(x=0, y=0, text=_HERE), *frame),
         description=_strongest(one),
     )
-    place, empty, rest = to_svg(drawing).partition(f'<text class="f-text" x="0" y="0">{_HERE}</text>')
+    place, empty, rest = to_svg(drawing, inks=CELLS).partition(f'<text class="f-text" x="0" y="0">{_HERE}</text>')
     assert empty
     about = (
         f'data-map="{text(one.key)}" data-rows="{n}" data-columns="{n}" data-query="{one.query}" data-x="{x:g}" '

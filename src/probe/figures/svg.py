@@ -85,15 +85,21 @@ def stylesheet(
     return "".join(rules)
 
 
-def to_svg(drawing: Drawing, style: Style = "auto", metadata: Mapping[str, str] | None = None) -> str:
+def to_svg(
+    drawing: Drawing,
+    style: Style = "auto",
+    metadata: Mapping[str, str] | None = None,
+    inks: frozenset[Ink] = frozenset(),
+) -> str:
     """Write a drawing as one SVG element, followed by a line break.
 
     Args:
         drawing: what to write.
         style: colours and size.
         metadata: put into the file's `<metadata>` as JSON, so that a picture tells where it comes from.
+        inks: inks that markup added to the drawing will use, beside those of its own marks.
     """
-    used = _inks(drawing)
+    used = _inks(drawing) | inks
     rules = stylesheet("dark" if style == "dark" else "light", inks=used)
     if style == "auto":
         rules += f"@media (prefers-color-scheme:dark){{{stylesheet('dark', inks=used)}}}"
