@@ -19,7 +19,7 @@ demo: $(STAMP)  ## the main job end to end: a task, its cheat, a model, a map, w
 	@echo "the run, its maps and tables lie in runs/$$(cat runs/latest); next: probe audit winograd-hard"
 
 test: $(STAMP)  ## the whole suite: lint, types, contracts, doctests, tests
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
 
 lint: $(STAMP)
 	@$(BIN)/ruff format --check src tests benchmarks notebooks docs

@@ -223,5 +223,5 @@ print(
 )
 
 # %% [markdown]
-# One seed, one model. Other seeds grow other heads in other places, and some share the work differently; a claim about
-# *transformers* would need many of them.
+# One seed, one model. Other seeds may grow other heads and share the work differently; a claim about *transformers*
+# would need many of them.

@@ -9,6 +9,16 @@ Nothing heavy is imported until it is used:
 (1560, 120, 240)
 >>> probe.order_blind_counts(dataset).ceiling
 0.5
+
+From a task to what causes the answer, one call each; a run's folder keeps what is computed:
+
+    run = probe.train(dataset, "two-block", Path("runs"))
+    probe.look(run, "the animal did not cross the street...")    # where its heads look
+    traces = probe.trace_run(run)                                # what causes the answer
+    probe.figure(run, "trace")                                   # the picture of it
+    probe.audit_of("pairs.csv")                                  # what else could answer, in your own data
+
+The notebooks in `notebooks/` use nothing else.
 """
 
 from __future__ import annotations
