@@ -1,0 +1,75 @@
+"""What was asked and how well it is answered, beside what needs no word order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from probe.report.sentences.words import Row, interval, listed, percent
+
+
+def worth_of_order(ceiling: float, transfer: float) -> str:
+    """What the order of words is worth, from the two exact counts."""
+    if ceiling >= 0.999:
+        start = (
+            "The words alone tell every answer, whatever their order: a model that solves this task has shown nothing "
+        )
+        start += "about attention."
+    elif ceiling > 0.55:
+        start = (
+            f"The words alone, blind to their order, can tell up to {percent(ceiling)} of the answers: only what a "
+            "model "
+        )
+        start += "has above that needs order."
+    else:
+        start = (
+            f"The words alone, blind to their order, can tell at most {percent(ceiling)} of the answers: whoever has "
+            "more "
+        )
+        start += "has used their order."
+    return f"{start} A table of bags of words learned from train scores {percent(transfer)} on held_out."
+
+
+def does_it_work(trained: Row, untrained: Row | None, ceiling: float, transfer: float) -> str:
+    """The verdict on held_out."""
+    said = (
+        f"It names the right word in {percent(trained['value'])} of {trained['n']} held-out sentences "
+        f"({interval(trained)})"
+    )
+    floor = max(ceiling, transfer)
+    if trained["low"] > floor:
+        said += f": more than any order-blind answer can have ({percent(floor)})."
+    elif trained["high"] < floor:
+        said += f": less than the best order-blind answer could have ({percent(floor)})."
+    else:
+        said += f": not told apart from the best order-blind answer ({percent(floor)})."
+    if untrained is not None:
+        said += f" Before training it named {percent(untrained['value'])}."
+    return said
+
+
+def over_seeds(solved: Mapping[str, float]) -> str:
+    """How many of the seeds solve the task."""
+    n, count = int(solved["n"]), int(solved["count"])
+    how = "every one" if count == n else "none" if count == 0 else f"{count}"
+    return f"Of {n} seeds trained alike, {how} solved it on held_out ({interval(solved)})."
+
+
+def learned_at(metrics: Sequence[Row]) -> str:
+    """When validation accuracy passed a half and nine tenths."""
+    last = metrics[-1]
+    reached = {
+        level: next((row["step"] for row in metrics if row["validation"]["referent_accuracy"] >= level), None)
+        for level in (0.5, 0.9)
+    }
+    end = f"at the end (step {last['step']}) it stands at {percent(last['validation']['referent_accuracy'])}"
+    if reached[0.5] is None:
+        return f"Validation accuracy never reached one half; {end}."
+    if reached[0.9] is None:
+        return f"Validation accuracy passed one half by step {reached[0.5]} and never reached nine tenths; {end}."
+    return f"Validation accuracy passed one half by step {reached[0.5]} and nine tenths by step {reached[0.9]}; {end}."
+
+
+def changes_said(rows: Sequence[Row]) -> str:
+    """Dated change points."""
+    said = [f"{row['metric']} at step {row['step']:.0f} [{row['low']:.0f}, {row['high']:.0f}]" for row in rows[:4]]
+    return f"Change points, fitted: {listed(said)}." if said else ""
