@@ -72,15 +72,15 @@ print(f"L1H{induction_head}: {later['value'].max():.2f}; no head of layer 0 abov
 # %% [markdown]
 # ## When did it form?
 #
-# The run kept its weights every 25 steps. Each score is computed at each checkpoint, and its change is *dated*: a step
-# is fitted to the curve, and a date with its interval is given only where a step fits better than no change and than a
-# straight line. Olsson et al. report induction heads and in-context learning appearing together; here each is dated on
-# its own, so that "together" could come out otherwise.
+# The run kept its weights every 25 steps. Each score is computed at each checkpoint, and its changes are *dated*: a
+# step or two are fitted to the curve, and dates with their intervals are given only where they fit better than no
+# change and than a straight line. Olsson et al. report induction heads and in-context learning appearing together;
+# here each curve is dated on its own, so that "together" could come out otherwise.
 
 # %%
 curves, dates = probe.formation_of(run)
-wanted = ["loss", "accuracy", "in-context score", "induction"]
-dated = dates.table[dates.table["metric"].isin(wanted)].dropna(subset=["step"])
+wanted = dates.table["metric"].isin(["loss", "accuracy", "in-context score", "induction"])
+dated = dates.table[wanted & (dates.table["layer"] != 0)].dropna(subset=["step"])
 where = dated.apply(lambda row: "model" if row["layer"] < 0 else f"L{row['layer']}H{row['head']}", axis=1)
 dated.assign(where=where)[["metric", "where", "step", "low", "high", "before", "after"]].round(2).reset_index(drop=True)
 
@@ -88,14 +88,23 @@ dated.assign(where=where)[["metric", "where", "step", "low", "high", "before", "
 probe.figure(run, "formation")
 
 # %% [markdown]
-# The accuracy rises where the heads form, within the intervals. That two things happen together is no proof that one
+# The model learns in two steps. In the first, near step 200, its accuracy leaves the floor with no induction head in
+# sight: that needs another explanation, and this notebook has none. In the second, near step 400, the heads form and
+# the accuracy goes up to 1, within some 25 steps of each other. That two things happen together is no proof that one
 # causes the other. It is a reason to intervene.
 
+
 # %%
-date_of = {(row.metric, row.layer, row.head): row for row in dated.itertuples()}
-formed, learned = date_of["induction", 1, induction_head], date_of["accuracy", -1, -1]
-assert abs(formed.step - learned.step) < 100
-assert formed.before < 0.1 and formed.after > 0.7
+def largest_change(metric, layer, head):
+    """Of the changes of one curve."""
+    found = dated[(dated["metric"] == metric) & (dated["layer"] == layer) & (dated["head"] == head)]
+    return found.loc[(found["after"] - found["before"]).abs().idxmax()]
+
+
+formed, learned = largest_change("induction", 1, induction_head), largest_change("accuracy", -1, -1)
+assert abs(formed["step"] - learned["step"]) < 75
+assert formed["before"] < 0.1 and formed["after"] > 0.7
+print(f"L1H{induction_head} forms at step {formed['step']:.0f}, accuracy rises at step {learned['step']:.0f}")
 
 # %% [markdown]
 # ## Who writes down the word before?
