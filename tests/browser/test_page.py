@@ -172,12 +172,12 @@ def test_an_edge_shows_its_numbers_and_both_ends_maps(opened: Browser) -> None:
         """const edge = document.querySelector('path[data-edge="MLP0>L1H2.v"]');
         edge.dispatchEvent(new MouseEvent('click', {bubbles: true}))"""
     )
-    details = opened.run("return document.querySelector('#circuit-adjective .details').innerText")
+    details = opened.run("return document.querySelector('#circuit-adjective .details').textContent")
     assert "MLP0 → L1H2 (values)" in details and "+0.70 [+0.65, +0.75]" in details
     assert opened.run("return document.querySelectorAll('#circuit-adjective .details svg').length") == 2
     opened.run("document.querySelector('path[data-edge=\"L0H1>MLP0\"]').focus()")
     opened.press(ENTER)
-    assert "L0H1 → MLP0" in opened.run("return document.querySelector('#circuit-adjective .details').innerText")
+    assert "L0H1 → MLP0" in opened.run("return document.querySelector('#circuit-adjective .details').textContent")
 
 
 def test_every_figure_can_be_saved_and_stands_alone(opened: Browser) -> None:
