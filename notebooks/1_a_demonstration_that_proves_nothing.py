@@ -163,7 +163,7 @@ found.round(3)
 # %%
 blind, reads = (found.loc[("winograd-hard", variant)] for variant in ("uniform", "two-block"))
 assert blind["right word"] < 0.35 and 0.4 < blind["wrong noun"] < 0.6
-assert reads["right word"] == 1.0
+assert reads["right word"] > (0.95 if SMALL else 0.99)
 assert blind["to"] < counts.ceiling < reads["from"]
 
 # %% [markdown]
