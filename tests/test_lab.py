@@ -282,3 +282,10 @@ def test_a_summary_is_what_the_metrics_say(run):
     assert summary["untrained"]["held_out"] == rows[0]["held_out"]
     assert summary["validation"]["referent_accuracy"] == 1.0
     assert summary["steps"] == rows[-1]["step"]
+
+
+def test_the_lab_imports_nothing_heavy_until_it_is_used() -> None:
+    """Every command pays for what this room imports; a map that was computed once is shown without torch."""
+    code = "import sys, probe.lab; print(*sorted({'torch', 'pandas', 'scipy', 'sklearn', 'matplotlib'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

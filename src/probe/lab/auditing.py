@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from probe.audit import AuditResult, audit
-from probe.tasks.readers import read
+if TYPE_CHECKING:
+    from probe.audit import AuditResult
 
 
 def audit_of(
@@ -24,5 +25,8 @@ def audit_of(
         NotThere: no such file or task.
         ProbeError: not readable as what it is; the message names file, record and what to do.
     """
+    from probe.audit import audit
+    from probe.tasks.readers import read
+
     other = None if against is None else read(against)
     return audit(read(source), margin=margin, against=other, tokens=tokens, seed=seed)
