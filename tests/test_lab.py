@@ -286,6 +286,7 @@ def test_a_summary_is_what_the_metrics_say(run):
 
 def test_the_lab_imports_nothing_heavy_until_it_is_used() -> None:
     """Every command pays for what this room imports; a map that was computed once is shown without torch."""
-    code = "import sys, probe.lab; print(*sorted({'torch', 'pandas', 'scipy', 'sklearn', 'matplotlib'} & set(sys.modules)))"
+    heavy = {"torch", "pandas", "scipy", "sklearn", "matplotlib"}
+    code = f"import sys, probe.lab; print(*sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
