@@ -28,6 +28,8 @@ def test_what_stands_behind_a_circuit_is_printed_and_kept(runs: Path, capsys: py
     text = capsys.readouterr().out
     assert "random, same size" in text
     assert "the direct ones sum to the difference" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\x1b" not in text
     run = store.open_run(runs)
     for key in ("evidence-adjective", "subsets-adjective", "sizes-adjective", "attribution-adjective", "lens"):
         assert store.load_result(run, key) is not None, key

@@ -70,7 +70,7 @@ def train(
         run = store.open_run(runs, resume)
         with progress([run], quiet or json) as tell:
             summary = lab.train_here(run, lambda row: tell(run, row))
-        _print_run(summary, lab.run_dataset(run), json, quiet)
+        _print_run(run, summary, lab.run_dataset(run), json, quiet)
         return
     if blocks is not None and variant is not None:
         raise ProbeError("--blocks and --variant both say how many blocks; give one of them")
@@ -98,7 +98,7 @@ def train(
             processes = max(1, available_cores() // per_process)
             summaries = lab.train_side_by_side(planned, processes, tell)
     if len(planned) == 1 and seeds is None:
-        _print_run(summaries[0], dataset, json, quiet)
+        _print_run(planned[0], summaries[0], dataset, json, quiet)
     else:
         _print_sweep(summaries, dataset, json, quiet)
 
@@ -207,14 +207,15 @@ def _say_line(run: Any, row: dict[str, Any]) -> None:
     )
 
 
-def _print_run(summary: dict[str, Any], dataset: Dataset, json: bool, quiet: bool) -> None:
+def _print_run(run: Run, summary: dict[str, Any], dataset: Dataset, json: bool, quiet: bool) -> None:
     if json:
         print_json(summary)
         return
+    from probe import store
     from probe.report.training import run_text
     from probe.tasks.dataset import order_blind_counts
 
-    print(run_text(summary, order_blind_counts(dataset)))
+    print(run_text(summary, order_blind_counts(dataset), store.read_metrics(run)))
     hint(_next(dataset), quiet)
 
 

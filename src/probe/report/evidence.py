@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from probe.result import AnalysisResult
@@ -20,15 +21,18 @@ def evidence_text(faithfulness: AnalysisResult, subsets: AnalysisResult, sizes: 
         f"evidence, {details['contrast']} ({details['pairs']} pairs that the circuit was not found on)",
         "",
         f"  circuit: {len(details['circuit'])} of {details['edges']} edges; the contrast moves the answer by "
-        f"{moved['found']['value']:.1f} logits (untrained: {moved['untrained']['value']:+.2f})",
+        f"{moved['found']['value']:.1f} logits",
+        f"  (untrained: {_number(moved['untrained']['value'])})",
         "",
-        "  faithfulness (1: all of it)".ljust(38) + "all positions        by role              random, same size",
+        "  faithfulness (1: all of it) where what is cut carries the other sentence's",
+        "  value, zero, a mean, the mean for its role, or another sentence's:",
+        "  ".ljust(21) + "all positions".ljust(20) + "by role".ljust(20) + "random, same size",
     ]
     for level in ("edge", "node"):
         for ablation in dict.fromkeys(row["ablation"] for row in rows):
-            line = f"    {level}s, cut to {_CUT[ablation]}".ljust(38)
+            line = f"  {level}s: {ablation}".ljust(21)
             for positions in ("all", "by role"):
-                line += _interval(_one(rows, "found", level, ablation, positions)).ljust(21)
+                line += _interval(_one(rows, "found", level, ablation, positions)).ljust(20)
             lines.append(line + _interval(_one(rows, "random", level, ablation, "all")))
     values = [row["value"] for row in rows if row["circuit"] == "found" and row["metric"] == "faithfulness"]
     lines += [f"  range over all of these: {min(values):.2f} to {max(values):.2f}", ""]
@@ -38,23 +42,19 @@ def evidence_text(faithfulness: AnalysisResult, subsets: AnalysisResult, sizes: 
     worst = max(holes[1:-1], key=lambda row: row["value"])
     lines += [
         "  completeness (0: without a subset the circuit loses what the model loses)",
-        f"    {random['subset']}: {random['value']:.2f} on average   worst class: {worst['subset']} "
-        f"{worst['value']:.2f}",
-        f"    {greedy['subset']}: {greedy['value']:.2f}",
+        f"    {random['subset']}: {random['value']:.2f} on average",
+        f"    worst class, {worst['subset']}: {worst['value']:.2f}",
+        *_wrapped(f"{greedy['subset']}: {greedy['value']:.2f}"),
         "  minimality (largest effect that an edge has on any part of the circuit)",
     ]
     members = sorted((row for row in parts if row["metric"] == "minimality"), key=lambda row: -abs(row["value"]))
     idle = [row["subset"] for row in members if abs(row["value"]) < 0.01]
-    lines.append("    " + "   ".join(f"{row['subset']} {row['value']:+.2f}" for row in members[:4]))
-    lines.append(f"    below 0.01 for this contrast: {', '.join(idle) if idle else 'none'}")
+    lines += _wrapped("largest: " + ", ".join(f"{row['subset']} {row['value']:+.2f}" for row in members[:4]))
+    lines += _wrapped(f"below 0.01 for this contrast: {', '.join(idle) if idle else 'none'}")
     areas = sizes.details
-    lines += [
-        "  size curve, area: "
-        + "; ".join(
-            f"{axis} axis {areas[f'area, found, {axis}']:.2f} (random {areas[f'area, random, {axis}']:.2f})"
-            for axis in ("linear", "logarithmic")
-        )
-    ]
+    lines.append("  size curve, area (random circuits)")
+    for axis in ("linear", "logarithmic"):
+        lines.append(f"    {axis} axis: {areas[f'area, found, {axis}']:.2f} ({areas[f'area, random, {axis}']:.2f})")
     return "\n".join(lines)
 
 
@@ -68,23 +68,18 @@ def attribution_text(result: AnalysisResult) -> str:
     lines = [
         f"effects in logits, {details['contrast']}: the direct ones sum to the difference, {total:.2f}",
         "",
-        "              direct                   beyond the mean          total",
+        "  ".ljust(14) + "direct".ljust(22) + "beyond the mean".ljust(22) + "total",
     ]
     for node, parts in sorted(by_node.items(), key=lambda item: -max(abs(r["value"]) for r in item[1].values())):
-        line = f"  {node:12}"
+        line = f"  {node}".ljust(14)
         for metric in ("direct", "direct, beyond the mean", "total"):
-            line += (_interval(parts[metric]) if metric in parts else "").ljust(25)
+            line += (_interval(parts[metric]) if metric in parts else "").ljust(22)
         lines.append(line.rstrip())
     return "\n".join(lines)
 
 
-_CUT = {
-    "other": "the other sentence",
-    "zero": "zero",
-    "mean": "the mean",
-    "mean by role": "the mean by role",
-    "resample": "another sentence",
-}
+def _wrapped(said: str) -> list[str]:
+    return wrap(said, 80, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
 
 
 def _one(rows: Sequence[Row], circuit: str, level: str, ablation: str, positions: str) -> Row:
@@ -96,7 +91,7 @@ def _one(rows: Sequence[Row], circuit: str, level: str, ablation: str, positions
 def _interval(row: Row) -> str:
     if math.isnan(row["value"]):
         return "nothing to explain"
-    return f"{_number(row['value'])} [{_number(row['low'])}, {_number(row['high'])}]"
+    return f"{_number(row['value'])} [{_number(row['low'])},{_number(row['high'])}]"
 
 
 def _number(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from probe.intervals import share_interval
@@ -18,39 +19,44 @@ def trace_text(
 ) -> str:
     """One contrast, from the sentence about it down to its numbers."""
     details = nodes.details
-    lines = [f"{details['contrast']} ({details['pairs']} pairs): {strategy}", ""]
+    lines = [*wrap(f"{details['contrast']} ({details['pairs']} pairs): {strategy}", 80), ""]
     if nodes.table.empty:
-        return lines[0]
+        return "\n".join(lines[:-1])
     path = _path(edges)
     if path:
-        lines += ["  path: " + path, ""]
-    lines.append("  lost when a layer sees the other sentence's words, or what earlier parts made of them (95 %):")
+        lines += [*wrap("path: " + path, 80, initial_indent="  ", subsequent_indent="        "), ""]
+    lines += [
+        "  lost when a layer sees the other sentence's words, or what earlier parts made",
+        "  of them (95 %):".ljust(28) + "words".ljust(24) + "earlier parts",
+    ]
     table = ways.table
     heard: dict[tuple[int, str], dict[str, Any]] = {}
     for row in table.to_dict("records"):
         heard.setdefault((row["layer"], row["port"]), {})[row["source"]] = row
     for (layer, port), values in heard.items():
         if max(abs(row["value"]) for row in values.values()) >= SHOWN:
-            said = "   ".join(f"{source} {_effect(row)}" for source, row in values.items())
-            lines.append(f"    layer {layer}, {_port(port)}:".ljust(26) + said)
-    lines += ["", "  parts (noising: lost; denoising: gained):"]
+            said = "".join(_effect(values[source]).ljust(24) for source in ("words", "earlier parts"))
+            lines.append((f"    layer {layer}, {_port(port)}".ljust(28) + said).rstrip())
+    lines += [
+        "",
+        "  parts, taken from the other sentence (noising: lost) or given to it",
+        "  (denoising: gained):".ljust(34) + "noising".ljust(23) + "denoising",
+    ]
     wide: dict[tuple[str, int, str], dict[str, Any]] = {}
     for row in nodes.table.to_dict("records"):
         wide.setdefault((row["node"], row["position"], row["role"]), {})[row["metric"]] = row
     for (node, position, role), both in wide.items():
         if max(abs(row["value"]) for row in both.values()) >= SHOWN:
-            said = "   ".join(f"{metric} {_effect(row)}" for metric, row in both.items())
-            lines.append(f"    {node} at {role} ({position})".ljust(32) + said)
+            said = "".join(_effect(both[metric]).ljust(23) for metric in ("noising", "denoising"))
+            lines.append((f"    {node} at {role} ({position})".ljust(34) + said).rstrip())
     lines += ["", "  edges (lost when this reader alone sees the other sentence's sender):"]
     shown = [row for row in edges.table.to_dict("records") if abs(row["value"]) >= SHOWN]
     for row in sorted(shown, key=lambda row: -abs(row["value"])):
         port = "" if row["port"] in ("mlp", "logits") else f" ({_port(row['port'])})"
         lines.append(f"    {row['sender']} → {row['receiver']}{port}".ljust(34) + _effect(row))
     worst = max(checks.values())
-    lines += [
-        "",
-        f"  checks: {', '.join(checks)}: largest error {worst:.1e} ({'hold' if worst < 1e-3 else 'DO NOT HOLD'})",
-    ]
+    lines += ["", f"  checks: {', '.join(checks)}:"]
+    lines.append(f"          largest error {worst:.1e} ({'hold' if worst < 1e-3 else 'DO NOT HOLD'})")
     return "\n".join(lines)
 
 

@@ -14,8 +14,19 @@ _HEADER = (
 )
 
 
-def run_text(summary: Mapping[str, Any], counts: OrderBlind) -> str:
-    """The table of one run."""
+def sparkline(values: Sequence[float], width: int = 40, high: float = 1.0) -> str:
+    """Values from 0 to `high` as blocks of eight heights, at most `width` of them, evenly spaced, first and last kept.
+
+    >>> sparkline([0.0, 0.5, 1.0])
+    '▁▅█'
+    """
+    n = min(width, len(values))
+    chosen = [values[round(i * (len(values) - 1) / max(1, n - 1))] for i in range(n)]
+    return "".join("▁▂▃▄▅▆▇█"[min(7, max(0, round(value / high * 7.49)))] for value in chosen)
+
+
+def run_text(summary: Mapping[str, Any], counts: OrderBlind, metrics: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The table of one run, and its accuracy along training as a line of blocks."""
     rate = summary["steps"] / summary["seconds"] if summary["seconds"] else 0.0
     lines = [
         f"{summary['task']} · {summary['variant']} · seed {summary['seed']} · {summary['parameters']:,} parameters · "
@@ -27,6 +38,9 @@ def run_text(summary: Mapping[str, Any], counts: OrderBlind) -> str:
         for name, scores in (("trained", summary[side]), ("untrained", summary["untrained"][side])):
             ties = f"   {scores['ties']} ties" if scores["ties"] else ""
             lines.append(_row(f"{side if name == 'trained' else '':12}{name}", scores) + f"   n = {scores['n']}{ties}")
+    if len(metrics) > 1:
+        line = sparkline([row["held_out"]["referent_accuracy"] for row in metrics])
+        lines += ["", f"held_out along training: {line} steps {metrics[0]['step']} to {metrics[-1]['step']}"]
     lines += ["", *_floor(counts), "", f"saved in {summary['path']}"]
     return "\n".join(lines)
 
