@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -71,7 +72,7 @@ def cluster_intervals(
     seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """`cluster_interval` of every row, with the same draws: lower and upper ends. Hundreds of rows cost little more."""
-    member, times = _drawn_groups(groups, resamples, seed)
+    member, times = _drawn_groups(tuple(groups), resamples, seed)
     means = (np.asarray(rows, dtype=float) @ member @ times) / (member.sum(0) @ times)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=1)
     return low, high
@@ -93,16 +94,21 @@ def ratio_interval(
     >>> ratio_interval([1.0, 1.0, 3.0, 3.0], [2.0, 2.0, 3.0, 3.0], ["a", "a", "b", "b"])
     (0.5, 1.0)
     """
-    member, times = _drawn_groups(groups, resamples, seed)
+    member, times = _drawn_groups(tuple(groups), resamples, seed)
     above, below = (np.asarray(side, dtype=float) @ member @ times for side in (numerators, denominators))
     defined = below != 0
     low, high = np.quantile(above[defined] / below[defined], [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
-def _drawn_groups(groups: Sequence[str], resamples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which value belongs to which group [value, group], and how often each group was drawn [group, resample]."""
+@lru_cache(maxsize=8)
+def _drawn_groups(groups: tuple[str, ...], resamples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which value belongs to which group [value, group], and how often each group was drawn [group, resample].
+
+    The same for every row of a table, and so kept.
+    """
     names, index = np.unique(np.asarray(groups), return_inverse=True)
-    drawn = np.random.default_rng(seed).integers(len(names), size=(resamples, len(names)))
-    times = np.stack([np.bincount(draw, minlength=len(names)) for draw in drawn], 1)
-    return index[:, None] == np.arange(len(names)), times
+    n = len(names)
+    drawn = np.random.default_rng(seed).integers(n, size=(resamples, n))
+    times = np.bincount((drawn + n * np.arange(resamples)[:, None]).ravel(), minlength=n * resamples)
+    return index[:, None] == np.arange(n), times.reshape(resamples, n).T

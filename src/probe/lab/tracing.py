@@ -98,6 +98,8 @@ def stability_of(traced: Sequence[tuple[Run, Trace]]) -> AnalysisResult | None:
 
 JUDGED = 40
 """Pairs of each contrast that stand behind a circuit's evidence: half to find it, half to judge it."""
+SWEPT = 60
+"""Pairs of each contrast over which places are swept and effects in logits taken; the trace itself takes all."""
 
 
 def evidence_of(run: Run, pairs: int | None = None) -> list[Evidence]:
@@ -115,7 +117,7 @@ def sweeps_of(run: Run, pairs: int | None = None) -> list[AnalysisResult]:
     """Activation patching at every place, for every contrast, kept with the run."""
     from probe.analyses.sweeps import sweeps
 
-    model, contrasts, source = _opened(run, pairs)
+    model, contrasts, source = _opened(run, min(pairs or SWEPT, SWEPT))
     return _keep(run, *(sweeps(model, contrast, source) for contrast in contrasts))
 
 
@@ -123,7 +125,7 @@ def attribution_of(run: Run, pairs: int | None = None) -> AnalysisResult:
     """Direct and total effects of every part on the sentences of the first contrast, kept with the run."""
     from probe.analyses.attribution import attribution
 
-    model, contrasts, source = _opened(run, pairs)
+    model, contrasts, source = _opened(run, min(pairs or SWEPT, SWEPT))
     return _keep(run, attribution(model, contrasts[0], source))[0]
 
 
