@@ -26,11 +26,11 @@ def evidence_text(faithfulness: AnalysisResult, subsets: AnalysisResult, sizes: 
         "",
         "  faithfulness (1: all of it) where what is cut carries the other sentence's",
         "  value, zero, a mean, the mean for its role, or another sentence's:",
-        "  ".ljust(21) + "all positions".ljust(20) + "by role".ljust(20) + "random, same size",
+        "  ".ljust(20) + "all positions".ljust(20) + "by role".ljust(20) + "random, same size",
     ]
     for level in ("edge", "node"):
         for ablation in dict.fromkeys(row["ablation"] for row in rows):
-            line = f"  {level}s: {ablation}".ljust(21)
+            line = f"  {level}s: {ablation.replace('mean by role', 'role mean')}".ljust(20)
             for positions in ("all", "by role"):
                 line += _interval(_one(rows, "found", level, ablation, positions)).ljust(20)
             lines.append(line + _interval(_one(rows, "random", level, ablation, "all")))
