@@ -87,3 +87,14 @@ def test_seeds_and_training() -> None:
     assert "one half by step 50 and nine tenths by step 100" in sentences.learned_at(steps)
     assert "never reached nine tenths" in sentences.learned_at(steps[:2])
     assert "never reached one half" in sentences.learned_at(steps[:1])
+
+
+def test_changes_that_were_not_found_are_not_dated() -> None:
+    none = {"step": None, "low": None, "high": None, "before": None, "after": None}
+    model = {"metric": "accuracy", "layer": -1, "head": -1, "step": 110.0, "low": 85.0, "high": 130.0, "before": 0.0}
+    head = {"metric": "induction", "layer": 1, "head": 2, "step": 200.0, "low": 150.0, "high": 250.0, "before": 0.1}
+    rows = [{**head, **none}, {**head, "after": 0.9}, {**model, "after": 1.0}]
+    said = sentences.changes_said(rows)
+    assert said == "Change points, fitted: accuracy at step 110 [85, 130] and L1H2 induction at step 200 [150, 250]."
+    assert sentences.changes_said([{**head, **none}]) == "No curve has a change point that could be dated."
+    assert sentences.changes_said([]) == ""

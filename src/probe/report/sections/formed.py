@@ -8,7 +8,7 @@ from probe.figures.lines import Change, Lines, Series, lines_svg
 from probe.report.attention import map_panel
 from probe.report.document import Figure, Number, Panel, Part, Section, Table
 from probe.report.material import Material, weights_along
-from probe.report.sentences import as_the_chapter, changes_said, learned_at
+from probe.report.sentences import as_the_chapter, changes_said, dated, learned_at, what_changed
 
 FORMATION = {
     "previous token": "best previous token",
@@ -37,8 +37,8 @@ def _strip(material: Material) -> Figure:
     ]
     series += _formation(material)
     changes = tuple(
-        Change(name=_changed(row), x=row["step"], low=row.get("low"), high=row.get("high"))
-        for row in material.rows("formation-changes")
+        Change(name=what_changed(row), x=row["step"], low=row.get("low"), high=row.get("high"))
+        for row in dated(material.rows("formation-changes"))
     )
     drawn = Lines(
         title=f"Training of {material.run.manifest['variant']} on {material.dataset.name}",
@@ -75,11 +75,6 @@ def _formation(material: Material) -> list[Series]:
         Series(name=FORMATION[metric], points=tuple((float(s), v) for s, v in sorted(steps.items())))
         for metric, steps in best.items()
     ]
-
-
-def _changed(row: dict[str, Any]) -> str:
-    head = f" L{row['layer']:.0f}H{row['head']:.0f}" if row.get("layer", -1) >= 0 and row.get("head", -1) >= 0 else ""
-    return f"{row['metric']}{head}"
 
 
 def _maps(material: Material) -> list[Part]:

@@ -3,7 +3,15 @@
 Every function takes rows of a result and returns a sentence; where the numbers say nothing, it says that.
 """
 
-from probe.report.sentences.answers import changes_said, does_it_work, learned_at, over_seeds, worth_of_order
+from probe.report.sentences.answers import (
+    changes_said,
+    dated,
+    does_it_work,
+    learned_at,
+    over_seeds,
+    what_changed,
+    worth_of_order,
+)
 from probe.report.sentences.attention import as_the_chapter, looks_said, moved, roles_said, rows_said
 from probe.report.sentences.causes import arrival, loudest_places, silent_lookers, strongest_edges
 from probe.report.sentences.circuits import faithful, holes, lens_said, smallest, sweeps_said, writers
@@ -19,6 +27,7 @@ __all__ = [
     "common_kinds",
     "composed",
     "counted",
+    "dated",
     "does_it_work",
     "effect",
     "faithful",
@@ -44,6 +53,7 @@ __all__ = [
     "strongest_edges",
     "sweeps_said",
     "ways_said",
+    "what_changed",
     "worth_of_order",
     "writers",
 ]

@@ -70,6 +70,24 @@ def learned_at(metrics: Sequence[Row]) -> str:
 
 
 def changes_said(rows: Sequence[Row]) -> str:
-    """Dated change points."""
-    said = [f"{row['metric']} at step {row['step']:.0f} [{row['low']:.0f}, {row['high']:.0f}]" for row in rows[:4]]
-    return f"Change points, fitted: {listed(said)}." if said else ""
+    """Dated change points, the first four of `dated`; where none was found, that."""
+    found = dated(rows)
+    if not found:
+        return "No curve has a change point that could be dated." if rows else ""
+    said = [f"{what_changed(row)} at step {row['step']:.0f} [{row['low']:.0f}, {row['high']:.0f}]" for row in found[:4]]
+    more = f", and {len(found) - 4} smaller ones" if len(found) > 4 else ""
+    return f"Change points, fitted: {listed(said)}{more}."
+
+
+def dated(rows: Sequence[Row]) -> list[Row]:
+    """The changes that were found: those of the whole model first, then those of heads, the largest first."""
+
+    def by_size(row: Row) -> tuple[bool, float]:
+        return row["layer"] >= 0, -abs((row.get("after") or 0.0) - (row.get("before") or 0.0))
+
+    return sorted((row for row in rows if row["step"] is not None), key=by_size)
+
+
+def what_changed(row: Row) -> str:
+    """The curve of a change: of the model, or of one head."""
+    return row["metric"] if row["layer"] < 0 else f"L{row['layer']}H{row['head']} {row['metric']}"
