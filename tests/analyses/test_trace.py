@@ -147,7 +147,8 @@ def test_a_model_that_answers_wrong_is_not_traced(contrasts: list[Contrast]) -> 
     done = trace(model, contrasts[0], NOWHERE)
     assert done.strategy.startswith("not traced: the model answers ")
     assert done.nodes.table.empty
-    assert trace_text(done.strategy, done.nodes, done.edges, done.ways, done.checks).count("\n") == 0
+    text = trace_text(done.strategy, done.nodes, done.edges, done.ways, done.checks)
+    assert " ".join(text.splitlines()) == f"adjective (0 pairs): {done.strategy}"
 
 
 def test_only_pairs_answered_right_both_ways_count(dataset: Dataset, contrasts: list[Contrast]) -> None:

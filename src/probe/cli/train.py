@@ -26,6 +26,7 @@ from probe.cli.options import (
 from probe.errors import ProbeError
 
 if TYPE_CHECKING:
+    from probe.store import Run
     from probe.tasks.dataset import Dataset
 
 
