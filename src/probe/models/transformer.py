@@ -164,11 +164,10 @@ class Attention(nn.Module):
         self, inputs: Float[Tensor, "three batch pos head d_model"], tap: Tap
     ) -> Float[Tensor, "batch pos d_model"]:
         """Attend, where every head has an input of its own for query, key and value (path patching)."""
-        pattern = "three batch pos head d_model, three head d_head d_model -> three batch pos head d_head"
-        qkv = einsum(inputs, self.projections(), pattern)
-        if self.b_QKV is not None:
-            qkv = qkv + self.b_QKV.view(3, 1, 1, self.config.n_heads, -1)
-        return self.attend(qkv[0], qkv[1], qkv[2], tap, None)
+        q, k, v = (
+            self.projected_heads(x.transpose(1, 2), part).transpose(1, 2) for part, x in zip("qkv", inputs, strict=True)
+        )
+        return self.attend(q, k, v, tap, None)
 
     def projected_heads(
         self, inputs: Float[Tensor, "batch head pos d_model"], part: str
