@@ -83,12 +83,12 @@ def test_a_quick_row_never_stands_for_another(install, tmp_path: Path) -> None:
 def test_another_corpus_is_another_row(install, tmp_path: Path) -> None:
     one = install(small(job("a", 1)))
     path = tmp_path / "text"
-    path.write_text("one")
-    rows = rows_of(one, Settings(corpus=path), 1, tmp_path)
-    run_rows(rows, processes=1)
-    assert saved(rows[0]) == {"number": 1}
-    path.write_text("another")
-    assert saved(rows[0]) is None
+    for written in ("one", "another"):
+        path.write_text(written)
+        rows = rows_of(one, Settings(corpus=path), 1, tmp_path)
+        assert saved(rows[0]) is None
+        run_rows(rows, processes=1)
+        assert saved(rows[0]) == {"number": 1}
 
 
 def test_a_damaged_row_is_named(install, tmp_path: Path) -> None:

@@ -53,19 +53,20 @@ def reproduce(
         raise ProbeError(f"--config {config}: only sizes reads one")
     if config is not None and not config.is_file():
         raise ProbeError(f"--config {config}: no such file")
-    if any(one.needs_corpus for one in chosen):
+    if any(one.needs_corpus for one in chosen) and not (judge and corpus is None):
         corpus = find_corpus(corpus, download)
     found: dict[str, Any] = {}
     failed: list[str] = []
     for one in chosen:
         text, own = corpus if one.needs_corpus else None, config if one.name == "sizes" else None
         settings = Settings(quick=quick, corpus=text, config=own)
-        rows = lab.rows_of(one, settings, seeds, out)
+        count = lab.seeds_there(one, settings, out) if judge and seeds is None else seeds
+        rows = lab.rows_of(one, settings, count, out)
         try:
             if not judge:
-                count = 1 if one.alone else processes or available_cores()
+                at_once = 1 if one.alone else processes or available_cores()
                 lab.run_rows(
-                    rows, count, lambda row, said: hint(f"{row.name} {row.key} seed {row.seed}: {said}", quiet)
+                    rows, at_once, lambda row, said: hint(f"{row.name} {row.key} seed {row.seed}: {said}", quiet)
                 )
         finally:  # what was run before an interruption is judged and kept
             judged, section = lab.write_section(one, rows, settings, out)

@@ -19,6 +19,7 @@ from probe.files import digest, read_json, to_json, write_atomic
 from probe.lab.tracing import contrasts_of
 from probe.reproductions import MINUTES
 from probe.reproductions.claims import Job, Judged, Measured, Reproduction, Settings, judge
+from probe.reproductions.corpus import SHA256
 from probe.result import versions
 
 
@@ -49,19 +50,9 @@ class Row:
     key: str
     seed: int
     settings: Settings
+    made_with: Mapping[str, Any]
+    """What a saved row must have been made with to count."""
     path: Path
-
-    @property
-    def made_with(self) -> dict[str, Any]:
-        """What a saved row must have been made with to count."""
-        files = {name: getattr(self.settings, name) for name in ("corpus", "config")}
-        return {
-            "reproduction": self.name,
-            "row": self.key,
-            "seed": self.seed,
-            "quick": self.settings.quick,
-            **{name: None if path is None else digest(path.read_bytes()) for name, path in files.items()},
-        }
 
 
 def folder_of(name: str, settings: Settings, out: Path) -> Path:
@@ -71,18 +62,31 @@ def folder_of(name: str, settings: Settings, out: Path) -> Path:
 
 def rows_of(reproduction: Reproduction, settings: Settings, seeds: int | None, out: Path) -> list[Row]:
     """Every row, all jobs of a seed before the next seed."""
-    folder = folder_of(reproduction.name, settings, out) / "rows"
+    name, folder = reproduction.name, folder_of(reproduction.name, settings, out) / "rows"
     count = reproduction.seeds if seeds is None else seeds
     if count < 1:
         raise ProbeError(f"--seeds {count}: must be 1 or more")
+    corpus, config = (None if path is None else digest(path.read_bytes()) for path in (settings.corpus, settings.config))
+    if reproduction.needs_corpus and corpus is None:
+        corpus = SHA256  # nothing is run without it; what was run on the chapter's can be judged
     return [
         Row(
-            name=reproduction.name, key=job.key, seed=seed, settings=settings, path=folder / f"{job.key}-s{seed}.json"
+            name=name, key=job.key, seed=seed, settings=settings, path=folder / f"{job.key}-s{seed}.json",
+            made_with={
+                "reproduction": name, "row": job.key, "seed": seed, "quick": settings.quick, "corpus": corpus,
+                "config": config,
+            },
         )
         for seed in range(count)
         for job in reproduction.jobs
         if job.seeded or seed == 0
     ]  # fmt: skip
+
+
+def seeds_there(reproduction: Reproduction, settings: Settings, out: Path) -> int:
+    """How many seeds to judge where none are named: the usual ones, and every further one that was run."""
+    names = [path.stem.rpartition("-s")[2] for path in (folder_of(reproduction.name, settings, out) / "rows").glob("*")]
+    return max([reproduction.seeds, *(int(name) + 1 for name in names if name.isdecimal())])
 
 
 def saved(row: Row) -> dict[str, Any] | None:
@@ -130,13 +134,13 @@ def _run(row: Row, tell: Callable[[Any], None]) -> None:
     values = job.measure(row.settings, row.seed, tell)
     seconds = time.perf_counter() - began
     kept = {
-        "made_with": row.made_with,
+        "made_with": dict(row.made_with),
         "values": values,
         "seconds": round(seconds, 2),
         "threads": 1,
         "versions": versions(),
     }
-    write_atomic(row.path, to_json(kept) + "\n")
+    write_atomic(row.path, to_json(kept, indent=None) + "\n")
     tell(f"done in {seconds:.0f} s")
 
 
@@ -155,7 +159,7 @@ def write_section(
     judged = [judge(claim, by_seed, settings.quick) for claim in reproduction.claims]
     notes = reproduction.notes(by_seed) if by_seed else ()
     figures = [figure for figure in (reproduction.figures(by_seed) if by_seed else ()) if any(figure.series.values())]
-    folder, made_with = folder_of(reproduction.name, settings, out), _made_with(rows, settings)
+    folder, made_with = folder_of(reproduction.name, settings, out), _made_with(rows)
     pictures = {figure.name: draw(figure, "png") for figure in figures}
     for figure in figures:
         write_atomic(folder / "figures" / f"{figure.name}.png", pictures[figure.name])
@@ -167,7 +171,7 @@ def write_section(
     return judged, report.section_text(reproduction, judged, notes, settings.quick)
 
 
-def _made_with(rows: Sequence[Row], settings: Settings) -> dict[str, str]:
+def _made_with(rows: Sequence[Row]) -> dict[str, str]:
     """What the numbers come from, in words."""
     kept = [read_json(row.path, "row") for row in rows if saved(row) is not None]
     total = sum(one["seconds"] for one in kept)
@@ -177,10 +181,8 @@ def _made_with(rows: Sequence[Row], settings: Settings) -> dict[str, str]:
         "time": f"{total / 60:.1f} minutes, one thread a row",
         **{name: used[name] for name in ("probe-circuits", "torch", "python")},
     }
-    if settings.corpus is not None:
-        from probe.reproductions.corpus import is_the_chapters
-
-        found["corpus"] = "the chapter's" if is_the_chapters(settings.corpus) else "ANOTHER TEXT than the chapter's"
+    if rows[0].made_with["corpus"] is not None:
+        found["corpus"] = "the chapter's" if rows[0].made_with["corpus"] == SHA256 else "ANOTHER TEXT than the chapter's"
     return found
 
 
