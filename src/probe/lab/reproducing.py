@@ -66,16 +66,16 @@ def rows_of(reproduction: Reproduction, settings: Settings, seeds: int | None, o
     count = reproduction.seeds if seeds is None else seeds
     if count < 1:
         raise ProbeError(f"--seeds {count}: must be 1 or more")
-    corpus, config = (None if path is None else digest(path.read_bytes()) for path in (settings.corpus, settings.config))
-    if reproduction.needs_corpus and corpus is None:
-        corpus = SHA256  # nothing is run without it; what was run on the chapter's can be judged
+    # Nothing is run without a corpus; what was run on the chapter's can be judged without it.
+    no_corpus = SHA256 if reproduction.needs_corpus else None
+    files = {
+        "corpus": no_corpus if settings.corpus is None else digest(settings.corpus.read_bytes()),
+        "config": None if settings.config is None else digest(settings.config.read_bytes()),
+    }
     return [
         Row(
             name=name, key=job.key, seed=seed, settings=settings, path=folder / f"{job.key}-s{seed}.json",
-            made_with={
-                "reproduction": name, "row": job.key, "seed": seed, "quick": settings.quick, "corpus": corpus,
-                "config": config,
-            },
+            made_with={"reproduction": name, "row": job.key, "seed": seed, "quick": settings.quick, **files},
         )
         for seed in range(count)
         for job in reproduction.jobs
@@ -182,7 +182,9 @@ def _made_with(rows: Sequence[Row]) -> dict[str, str]:
         **{name: used[name] for name in ("probe-circuits", "torch", "python")},
     }
     if rows[0].made_with["corpus"] is not None:
-        found["corpus"] = "the chapter's" if rows[0].made_with["corpus"] == SHA256 else "ANOTHER TEXT than the chapter's"
+        found["corpus"] = (
+            "the chapter's" if rows[0].made_with["corpus"] == SHA256 else "ANOTHER TEXT than the chapter's"
+        )
     return found
 
 
