@@ -93,8 +93,10 @@ def test_the_eight_sentences_about_the_animal_and_the_street(task: str) -> None:
     assert set(prompts) == {*winograd.CROSSER, *winograd.CROSSED}
     for adjective, prompt in prompts.items():
         assert len(prompt) == 15
-        assert prompt[winograd.ADJECTIVE] == adjective
-        assert (prompt[1], prompt[winograd.Y]) == (answering.FIRST, answering.SECOND)
+        said = {what: prompt[place] for what, place in winograd.PLACES.items()}
+        assert (said["the first noun"], said["the second noun"]) == (answering.FIRST, answering.SECOND)
+        assert (said["too"], said["the adjective"], said["the comma"]) == ("too", adjective, ",")
+        assert winograd.PLACES["itself"] == len(prompt) - 1
 
 
 def test_every_sentence_stands_once_in_an_epoch() -> None:
