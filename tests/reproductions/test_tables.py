@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections import Counter
@@ -12,6 +13,7 @@ import pytest
 from probe.lab.reproducing import reproduction_of, rows_of, seeds_there, write_section
 from probe.reproductions import MINUTES
 from probe.reproductions.claims import Settings
+from probe.reproductions.winograd import MODELS, SOLVED, key_of
 
 KEPT = Path(__file__).parents[2] / "docs" / "reproductions"
 VERDICTS = ("agrees", "differs", "depends on the seed", "not run")
@@ -34,3 +36,34 @@ def test_a_table_is_what_its_rows_say(name: str, tmp_path: Path) -> None:
     }
     found = Counter(one.verdict for one in judged)
     assert counted == tuple(str(found[verdict] or "") for verdict in VERDICTS)
+
+
+WAYS_TO_ANSWER = {
+    "one hop, by keys": r"one hop.* by their keys",
+    "one hop, by values": r"one hop.* by their values",
+    "two hops, by values": r"two hops.* by their values",
+    "two hops, by queries": r"two hops.* by their queries",
+    "two hops, by keys": r"two hops.* by their keys",
+    "two hops, several ports": r"two hops.* several ports",
+    "fails, not traced": r"not traced",
+}
+
+
+def test_the_readme_counts_strategies_as_the_rows_do() -> None:
+    text = (KEPT.parents[1] / "README.md").read_text("utf-8")
+    (header,) = re.findall(r"^\| model \| solved, .*\|$", text, re.MULTILINE)
+    assert [cell.strip() for cell in header.split("|")[3:-1]] == list(WAYS_TO_ANSWER)
+    for model, label in MODELS.items():
+        if model == "uniform":
+            continue
+        files = [KEPT / "winograd" / "rows" / f"{key_of('hard', model, 'defaults')}-s{seed}.json" for seed in range(16)]
+        rows = [json.loads(path.read_text("utf-8"))["values"] for path in files]
+        solved = sum(row["last"] >= SOLVED for row in rows)
+        counts = [sum(bool(re.match(way, row["strategy"])) for row in rows) for way in WAYS_TO_ANSWER.values()]
+        assert sum(counts) == len(rows)
+        cells = [
+            label,
+            f"{solved} ({sum(row['last'] for row in rows) / len(rows):.1%})",
+            *(str(n or "") for n in counts),
+        ]
+        assert f"| {' | '.join(cells)} |" in text
