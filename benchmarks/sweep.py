@@ -1,12 +1,16 @@
 """Activation patching over layer x position x head: our sweep against TransformerLens's loop, same numbers, same run.
 
 python benchmarks/sweep.py
+
+The sentences differ in one of 15 words: the twelfth, as in a pair of winograd-hard, or the second, so that hardly anything
+can be left out.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import statistics
 import time
 from collections.abc import Callable
@@ -37,10 +41,10 @@ def main() -> None:
     torch.set_num_threads(2)
     model = initialised(make_config("two-block", d_vocab=36, n_ctx=18), Generator().manual_seed(0))
     hooked = HookedTransformer(model)
-    for batch in (1, 8, 64):
+    for batch, changed in itertools.product((1, 8, 64), (11, 1)):
         clean = torch.randint(36, (batch, 15), generator=Generator().manual_seed(1))
         corrupted = clean.clone()
-        corrupted[:, 11] = (corrupted[:, 11] + 1) % 36
+        corrupted[:, changed] = (corrupted[:, changed] + 1) % 36
 
         def metric(logits: Tensor) -> Tensor:
             return (logits[:, -1, 1] - logits[:, -1, 2]).mean()
@@ -61,7 +65,7 @@ def main() -> None:
         fast, result = seconds(ours, 9)
         error = float((expected - result).abs().max())
         speed = f"TransformerLens {slow:6.3f} s, ours {fast:6.3f} s, {slow / fast:5.1f}x"
-        print(f"batch {batch:3}: {speed}, largest difference {error:.1e}")
+        print(f"batch {batch:3}, word {changed + 1:2} differs: {speed}, largest difference {error:.1e}")
 
 
 if __name__ == "__main__":

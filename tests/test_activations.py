@@ -10,7 +10,8 @@ from support import SHAPES, perturbed, tokens_for
 from torch import Tensor
 from transformer_lens import patching
 
-from probe.activations import HEADED, Site, cached, intervened, shape_of, sites_of, sweep
+from probe import activations
+from probe.activations import HEADED, Site, cached, intervened, resumed, shape_of, sites_of, sweep
 from probe.models.config import ModelConfig
 from probe.models.hooked import HookedTransformer
 
@@ -31,10 +32,13 @@ def setting(request: pytest.FixtureRequest) -> tuple:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_patching_clean_into_clean_changes_nothing(setting: tuple, kind: str) -> None:
+    """Neither to the bit, where the sweep need not run it, nor one bit off, where it must."""
     model, clean, _, values = setting
-    logits = sweep(model, clean, sites_of(kind, 2, 4, range(7)), values)
     expected = model(clean)[:, -1]
-    torch.testing.assert_close(logits, expected.expand_as(logits), atol=2e-6, rtol=1e-6)
+    beside = {name: torch.nextafter(value, value + 1) for name, value in values.items()}
+    for put in (values, beside):
+        logits = sweep(model, clean, sites_of(kind, 2, 4, range(7)), put)
+        torch.testing.assert_close(logits, expected.expand_as(logits), atol=2e-6, rtol=1e-6)
 
 
 def test_patching_everything_gives_the_clean_run_and_nothing_the_corrupted(setting: tuple) -> None:
@@ -43,6 +47,21 @@ def test_patching_everything_gives_the_clean_run_and_nothing_the_corrupted(setti
     torch.testing.assert_close(everything, model(clean)[:, -1].expand_as(everything), atol=2e-6, rtol=1e-6)
     before_the_change = sweep(model, corrupted, [Site(kind="resid_pre", layer=0, position=1)], values)
     torch.testing.assert_close(before_the_change[0], model(corrupted)[:, -1], atol=2e-6, rtol=1e-6)
+
+
+def test_only_what_differs_is_run(setting: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of seven positions the sentences share the two before the word in which they differ."""
+    model, clean, corrupted, _ = setting
+    sites, run = sites_of("resid_pre", 2, 4, range(7)), []
+    values = cached(model, clean, sorted({site.name for site in sites}))[1]
+
+    def counted(model, stream, layer, edits):
+        run.append(len(stream) // len(corrupted))
+        return resumed(model, stream, layer, edits)
+
+    monkeypatch.setattr(activations, "resumed", counted)
+    sweep(model, corrupted, sites, values)
+    assert sum(run) == 1 + 5  # the words themselves differ at one position, what layer 1 reads from there on
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -151,8 +151,9 @@ def sweep(
     of other sentences, each [example, …] as the model computes them, or [1, …] for the same value everywhere.
 
     Many sites run as one batch of up to `rows` sentences. On a plain `Transformer` the run resumes at the patched
-    layer, from a stream computed once, the last block works for the last position alone, and what that block holds
-    for other queries is not run at all, because nothing that is read depends on it.
+    layer, from a stream computed once, the last block works for the last position alone, and what can change nothing
+    is not run at all: what that block holds for other queries, which nobody reads, and a value that is to the bit what
+    stands there already, as at every position before the first word in which two sentences differ.
 
     Raises:
         KeyError: no value for a site, or a site that this model never computes.
@@ -164,18 +165,20 @@ def sweep(
         if not 0 <= site.layer < n_layers:
             raise KeyError(f"the model has no layer {site.layer}")
     n, d_vocab = len(tokens), 0
-    streams: dict[int, Tensor] = {}
+    streams: list[Tensor] = []
     results: dict[int, Tensor] = {}
     if isinstance(model, Transformer) and sites:
+        own = _EditingTap([site.name for site in sites], {})
         x = model.embedded(tokens)
-        for layer, block in enumerate(model.blocks):
-            streams[layer] = x
-            x = block(x) if layer < n_layers - 1 else x
-        unread = [i for i, site in enumerate(sites) if _unread(site, n_layers, tokens.shape[1])]
-        if unread:
-            untouched: dict[str, Edit] = {sites[i].name: lambda tensor: tensor for i in unread}  # they must exist
-            plain = resumed(model, streams[n_layers - 1], n_layers - 1, untouched)
-            results |= dict.fromkeys(unread, plain)
+        for block in model.blocks:
+            streams.append(x)
+            x = block(x, own, last=block is model.blocks[-1])
+        untouched = model.unembedded(x[:, -1])
+        for i, site in enumerate(sites):
+            if site.name not in own.seen:
+                raise KeyError(f"the model computes no activation {site.name}")
+            if _changes_nothing(site, values[site.name], own.seen[site.name]):
+                results[i] = untouched
     for layer in sorted({site.layer for site in sites}):
         for name in sorted({site.name for site in sites if site.layer == layer}):
             chosen = [i for i, site in enumerate(sites) if site.name == name and i not in results]
@@ -192,36 +195,45 @@ def sweep(
     return torch.stack([results[i] for i in range(len(sites))]) if sites else torch.empty(0, n, d_vocab)
 
 
-OF_QUERIES: frozenset[str] = frozenset({"q", "pattern", "z", "attn_out", "resid_mid", "mlp_out", "resid_post"})
-"""Kinds that, in the last layer, nobody reads at any position but the one that answers."""
+def _place(site: Site, value: Tensor, held: int) -> tuple[Any, ...] | None:
+    """The index of a site in an activation of one sentence, of which the last `held` positions are computed.
+
+    None where the site's position is not: then nothing that is read depends on it.
+    """
+    length = value.shape[_asking_axis(site)]
+    at: Any = slice(None) if site.position is None else site.position % length - (length - held)
+    if isinstance(at, int) and at < 0:
+        return None
+    head = slice(None) if site.head is None else site.head
+    return (head, at) if site.kind == "pattern" else (at, head) if site.kind in HEADED else (at,)
 
 
-def _unread(site: Site, n_layers: int, pos: int) -> bool:
-    """Whether nothing that is read depends on a site: patching it changes nothing, exactly."""
-    late = site.layer == n_layers - 1 and site.kind in OF_QUERIES
-    return late and site.position is not None and site.position % pos != pos - 1
+def _asking_axis(site: Site) -> int:
+    """The axis of the positions: of a pattern, of those that ask."""
+    return 2 if site.kind == "pattern" else 1
+
+
+def _changes_nothing(site: Site, value: Tensor, own: Tensor) -> bool:
+    """Whether nothing that is read depends on a site, or the value is to the bit what stands there already."""
+    axis, held = _asking_axis(site), own.shape[_asking_axis(site)]
+    place = _place(site, value, held)
+    if place is None:
+        return True
+    where = (slice(None), *place)
+    return bool((value.narrow(axis, value.shape[axis] - held, held)[where] == own[where]).all())
 
 
 def _edit(sites: Sequence[Site], value: Tensor, n: int) -> Edit:
     """Put `value` at each site's place, in that site's own n rows of a batch."""
 
     def edit(tensor: Tensor) -> Tensor:
-        shape = tensor.shape[1:]
+        axis, shape = _asking_axis(sites[0]), tensor.shape[1:]
         mask = torch.zeros(len(sites), *shape, dtype=torch.bool, device=tensor.device)
-        axis = 2 if sites[0].kind == "pattern" else 1  # that of the positions which ask
-        length, held = value.shape[axis], tensor.shape[axis]
-        cut = value.narrow(axis, length - held, held)
         for number, site in enumerate(sites):
-            at = slice(None) if site.position is None else site.position % length - (length - held)
-            if isinstance(at, int) and at < 0:
-                continue  # this position is not computed, because nothing that is read depends on it
-            head = slice(None) if site.head is None else site.head
-            if site.kind == "pattern":
-                mask[number, head, at] = True
-            elif site.kind in HEADED:
-                mask[number, at, head] = True
-            else:
-                mask[number, at] = True
+            place = _place(site, value, tensor.shape[axis])
+            if place is not None:
+                mask[(number, *place)] = True
+        cut = value.narrow(axis, value.shape[axis] - tensor.shape[axis], tensor.shape[axis])
         own = tensor.view(len(sites), n, *shape)
         return torch.where(mask[:, None], cut[None].to(tensor.dtype), own).flatten(0, 1)
 
