@@ -2,8 +2,8 @@
 
 python benchmarks/sweep.py
 
-The sentences differ in one of 15 words: the twelfth, as in a pair of winograd-hard, or the second, so that hardly anything
-can be left out.
+The sentences differ in one of 15 words: the twelfth, as in a pair of winograd-hard, or the second, so that hardly
+anything can be left out.
 """
 
 from __future__ import annotations
