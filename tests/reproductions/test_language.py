@@ -49,6 +49,21 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     assert all(torch.equal(x, y) for x, y in zip(a.parameters(), b.parameters(), strict=True))
 
 
+def test_dropout_is_drawn_from_its_own_generator_and_only_where_it_is_configured() -> None:
+    def losses(share: float, seed: int) -> list[float]:
+        config = make_config("two-block", **TINY, residual_dropout=share, embedding_dropout=share)
+        found: list[float] = []
+        model = started(config, Generator().manual_seed(0))
+        draw = windows(TOKENS, TRAINING, seed=1)
+        fit(model, draw, TRAINING, lambda step, loss: found.append(loss), Generator().manual_seed(seed))
+        return found
+
+    assert losses(0.0, 2) == losses(0.0, 3)
+    assert losses(0.5, 2) == losses(0.5, 2)
+    assert losses(0.5, 2) != losses(0.5, 3)
+    assert losses(0.5, 2)[0] != losses(0.0, 2)[0]
+
+
 def test_training_learns_and_a_warm_up_begins_slowly() -> None:
     long = LanguageTraining(steps=150, batch=6, window=8, lr=1e-2)
     _, losses = trained(long)

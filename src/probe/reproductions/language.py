@@ -85,6 +85,7 @@ def fit(
     batch_of: Callable[[int], Int[Tensor, "batch pos"]],
     training: LanguageTraining,
     after: Callable[[int, float], None] = lambda step, loss: None,
+    dropout: Generator | None = None,
 ) -> float:
     """Train by next-token prediction; returns the seconds it took, without those of `after`.
 
@@ -93,6 +94,7 @@ def fit(
         batch_of: step, counted from 1 -> tokens, one more than are predicted.
         training: how.
         after: called after every step with its number and loss in nats.
+        dropout: draws what is dropped, where the model's configuration drops anything.
     """
     optimizer = torch.optim.AdamW(model.parameters(), lr=training.lr, fused=True)
     seconds = 0.0
@@ -102,7 +104,7 @@ def fit(
         tokens, total = batch_of(step), 0.0
         optimizer.zero_grad()
         for part in tokens.split(max(1, PART // tokens.shape[1])):
-            logits = model(part[:, :-1])
+            logits = model(part[:, :-1], dropout=dropout)
             loss = F.cross_entropy(logits.flatten(0, 1), part[:, 1:].flatten()) * (len(part) / len(tokens))
             loss.backward()
             total += float(loss.detach())
@@ -155,7 +157,8 @@ def measured(
             steps.append([step, round(min(700.0, loss), 4)])
             tell(f"step {step}/{training.steps}  loss {loss:.3f}")
 
-    seconds = fit(model, windows(text.train, training, seed + 1), training, after)
+    draw = windows(text.train, training, seed + 1)
+    seconds = fit(model, draw, training, after, Generator().manual_seed(seed + 2))
     tokens = training.steps * training.batch * training.window
     most = 2000 if settings.quick else None
     return model, {
