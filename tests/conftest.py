@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,14 @@ install_import_hook(
     ["probe.models.transformer", "probe.models.hooked", "probe.metrics", "probe.activations", "probe.figures"],
     "beartype.beartype",
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_core() -> Iterator[None]:
+    """Commands that are run in this process compute in it: no test waits for a second torch to be imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "sched_getaffinity", lambda process: {0}, raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

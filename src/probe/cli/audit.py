@@ -44,9 +44,9 @@ def audit(
     import sys
 
     from probe.cli import audit_jobs as jobs_room
-    from probe.cli.options import available_cores
     from probe.errors import CheckFailed, NotThere, ProbeError, nearest
     from probe.files import to_json, write_atomic
+    from probe.processes import available_cores
     from probe.report import audit as report
 
     checks = [part.strip() for value in fail_on or [] for part in value.split(",") if part.strip()]

@@ -9,6 +9,7 @@ import typer
 
 from probe.cli.options import AsJson, Quiet, RunsDir, hint, print_json
 from probe.errors import ProbeError
+from probe.processes import available_cores
 
 
 def compare(
@@ -28,7 +29,7 @@ def compare(
     if len(run) < 2:
         raise ProbeError("probe compare wants two runs or more; `probe runs` lists them")
     opened = [store.open_run(runs, name) for name in run]
-    made, missing = lab.report_on(opened, lambda doing: hint(doing, quiet or json))
+    made, missing = lab.report_on(opened, lambda doing: hint(doing, quiet or json), available_cores())
     path = out or lab.report_path(opened, "html")
     lab.write_report(made, path, "html")
     if json:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from probe.cli.options import AsJson, RunsDir, available_cores, print_json
+from probe.cli.options import AsJson, RunsDir, print_json
 from probe.errors import ProbeError
+from probe.processes import available_cores
 
 
 def tasks(json: AsJson = False) -> None:

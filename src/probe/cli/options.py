@@ -90,11 +90,3 @@ def default_threads() -> int:
     """
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     return int(asked) if asked.isdigit() and int(asked) > 0 else 1
-
-
-def available_cores() -> int:
-    """Cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS
-        return os.cpu_count() or 1

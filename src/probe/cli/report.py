@@ -9,6 +9,7 @@ import typer
 
 from probe.cli.options import AsJson, Quiet, RunsDir, hint, print_json
 from probe.errors import ProbeError
+from probe.processes import available_cores
 
 FORMATS = ("html", "md")
 
@@ -38,7 +39,7 @@ def report(
     kind = format or ("md" if out is not None and out.suffix == ".md" else "html")
     if out is not None and out.is_dir():
         raise ProbeError(f"--out {out} is a folder; name a file in it")
-    made, missing = lab.report_on(opened, lambda doing: hint(doing, quiet or json))
+    made, missing = lab.report_on(opened, lambda doing: hint(doing, quiet or json), available_cores())
     path = out or lab.report_path(opened, kind)
     files = lab.write_report(made, path, kind)
     if json:

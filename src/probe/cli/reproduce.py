@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from probe.cli.options import AsJson, Quiet, available_cores, hint, print_json
+from probe.cli.options import AsJson, Quiet, hint, print_json
 from probe.errors import CheckFailed, ProbeError
+from probe.processes import available_cores
 
 
 def reproduce(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ import typer
 
 from probe.cli.options import AsJson, Quiet, RunsDir, hint, print_json
 from probe.errors import CheckFailed, ProbeError
+from probe.processes import available_cores
 
 if TYPE_CHECKING:
     from probe.analyses.trace import Trace
@@ -58,19 +60,23 @@ def _one(run: Run, pairs: int | None, evidence: bool, json: bool, quiet: bool) -
     from probe.report.trace import trace_text
 
     hint(f"tracing {run.name} …", quiet or json)
-    traces = lab.trace_run(run, pairs)
-    for done in traces if not json else ():
-        print(trace_text(done.strategy, done.nodes, done.edges, done.ways, done.checks) + "\n")
+
+    def show(traces: Sequence[Trace]) -> None:
+        for done in traces if not json else ():
+            print(trace_text(done.strategy, done.nodes, done.edges, done.ways, done.checks) + "\n", flush=True)
+        if evidence and any(done.checks for done in traces):
+            hint("putting the circuit to the tests (some ten seconds; --no-evidence leaves it out) …", quiet or json)
+
     found, effects = [], None
-    if evidence and any(done.checks for done in traces):
-        hint("putting the circuit to the tests (about ten seconds; --no-evidence leaves it out) …", quiet or json)
-        found, effects = lab.evidence_of(run, pairs), lab.attribution_of(run, pairs)
+    if evidence:
+        traces, found, effects = lab.examine(run, pairs, available_cores(), show)
         for each in found if not json else ():
             print(evidence_text(each.faithfulness, each.subsets, each.sizes) + "\n")
-        if len(effects.table) and not json:
+        if effects is not None and len(effects.table) and not json:
             print(attribution_text(effects) + "\n")
-        lab.sweeps_of(run, pairs)
-        lab.lens_of(run, pairs)
+    else:
+        traces = lab.trace_run(run, pairs)
+        show(traces)
     if json:
         tables = [_as_dict(run, done, tables=True) for done in traces]
         rows = {"traces": tables}
@@ -90,10 +96,12 @@ def _several(opened: Sequence[Run], pairs: int | None, json: bool, quiet: bool) 
     from probe import lab
     from probe.report.trace import stability_text, strategies_text
 
-    traced: list[tuple[Run, Trace]] = []
-    for number, each in enumerate(opened, start=1):
-        hint(f"tracing {each.name} ({number} of {len(opened)}) …", quiet or json)
-        traced += [(each, done) for done in lab.trace_run(each, pairs)]
+    begun = itertools.count(1)
+
+    def tell(each: Run) -> None:
+        hint(f"tracing {each.name} ({next(begun)} of {len(opened)}) …", quiet or json)
+
+    traced = lab.trace_runs(opened, pairs, available_cores(), tell)
     rows = [_as_dict(each, done, tables=json) for each, done in traced]
     compared = lab.stability_of(traced)
     if json:

@@ -15,7 +15,6 @@ from probe.cli.options import (
     DataDir,
     Quiet,
     RunsDir,
-    available_cores,
     consoles,
     default_threads,
     hint,
@@ -24,6 +23,7 @@ from probe.cli.options import (
     print_json,
 )
 from probe.errors import ProbeError
+from probe.processes import available_cores
 
 if TYPE_CHECKING:
     from probe.store import Run

@@ -9,6 +9,7 @@ import typer
 
 from probe.cli.options import AsJson, Quiet, RunsDir, hint, print_json
 from probe.errors import CheckFailed, ProbeError
+from probe.processes import available_cores
 
 
 def verify(
@@ -31,7 +32,7 @@ def verify(
             raise ProbeError(f"there is no report {what}; make one with: probe report")
         run = store.open_run(runs, what)
         stated = verifying.stated_by(run)
-    found = list(verifying.drifts(run, stated, lambda doing: hint(doing, quiet or json)))
+    found = list(verifying.drifts(run, stated, lambda doing: hint(doing, quiet or json), available_cores()))
     rest = verifying.unverified(stated)
     rows = sum(len(table["rows"]) for table in stated["results"].values())
     if json:

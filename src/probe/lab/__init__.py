@@ -14,7 +14,17 @@ from probe.lab.looking import Question, ask, attention_of, look
 from probe.lab.models import open_model, provenance, untrained_model
 from probe.lab.probing import interchange_of, probes_of, subspaces_of
 from probe.lab.reporting import material_of, report_on, report_path, write_report
-from probe.lab.tracing import attribution_of, contrasts_of, evidence_of, lens_of, stability_of, sweeps_of, trace_run
+from probe.lab.tracing import (
+    attribution_of,
+    contrasts_of,
+    evidence_of,
+    examine,
+    lens_of,
+    stability_of,
+    sweeps_of,
+    trace_run,
+    trace_runs,
+)
 from probe.lab.training import Plan, advance_run, make_plan, plan_run, summary, train, train_here, train_side_by_side
 from probe.lab.variables import swaps_of, targets_of
 
@@ -30,6 +40,7 @@ __all__ = [
     "contrasts_of",
     "drawable",
     "evidence_of",
+    "examine",
     "figure",
     "formation_of",
     "heads_of",
@@ -56,6 +67,7 @@ __all__ = [
     "sweeps_of",
     "targets_of",
     "trace_run",
+    "trace_runs",
     "train",
     "train_here",
     "train_side_by_side",

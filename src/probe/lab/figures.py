@@ -7,22 +7,14 @@ from typing import TYPE_CHECKING
 
 from probe import store
 from probe.files import digest
+from probe.lab.analysing import ANALYSES, belongs, result_names
 from probe.lab.looking import ask, attention_of
 from probe.lab.models import provenance
-from probe.lab.probing import interchange_of, probes_of
-from probe.lab.reporting import ANALYSES, Analysis, belongs, result_names
 from probe.store import Run
 
 if TYPE_CHECKING:
     from probe.figures.figure import Figure
     from probe.figures.findings import Findings
-
-COMPUTED = (
-    *ANALYSES,
-    Analysis(results=("probes",), compute=lambda run, pairs: probes_of(run)),
-    Analysis(results=("interchange",), compute=lambda run, pairs: interchange_of(run)),
-)
-"""What a figure computes by itself where its run does not hold it."""
 
 
 def figure(run: Run, name: str, tell: Callable[[str], None] = lambda said: None, sentence: str = "...") -> Figure:
@@ -44,7 +36,7 @@ def figure(run: Run, name: str, tell: Callable[[str], None] = lambda said: None,
         return _attention(run, sentence)
     kind = kind_of(name)
     lacking = missing(kind, findings_of(run, name).results) if run.finished else []
-    for analysis in COMPUTED:
+    for analysis in ANALYSES:
         if any(belongs(needed.removesuffix("*"), analysis.results) for needed in lacking):
             tell(f"computing {analysis.name} of {run.name} …")
             analysis.compute(run, None)

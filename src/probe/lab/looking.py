@@ -14,6 +14,7 @@ from probe.lab.data import run_dataset
 from probe.lab.models import open_model, provenance
 from probe.result import AnalysisResult
 from probe.store import Run
+from probe.tasks.dataset import Dataset, minimal_pairs
 
 if TYPE_CHECKING:
     from probe.figures.view import AttentionView
@@ -129,6 +130,37 @@ def attention_of(run: Run, question: Question) -> tuple[AnalysisResult, Analysis
     for key, result in zip(keys, results, strict=True):
         store.save_result(run, key, result)
     return results
+
+
+def shown_question(run: Run, dataset: Dataset) -> Question:
+    """What a report looks at: the first minimal pair of held_out, which the model was not trained on."""
+    pairs = minimal_pairs(dataset.held_out)
+    if not pairs:
+        return ask(run, " ".join(dataset.held_out[0].prompt))
+    first, second = pairs[0]
+    return ask(run, " ".join(first.prompt), against=" ".join(second.prompt))
+
+
+def attention_along(run: Run, question: Question) -> AnalysisResult | None:
+    """The attention of a question at every checkpoint of a run, with a column `step`; kept with the run."""
+    key, source = f"{question.key}-along", provenance(run)
+    steps = store.checkpoint_steps(run)
+    found = store.load_result(run, key)
+    if found is not None and found.provenance == source:
+        return found
+    if not steps:
+        return None
+    import pandas as pd
+
+    from probe.analyses.attention import attention
+
+    ids = [run.vocabulary.encode(sentence) for sentence in question.sentences]
+    looked = {step: attention(open_model(run, step), question.sentences, ids, source) for step in steps}
+    frames = [r.table[r.table["metric"] == "weight"].assign(step=step) for step, r in looked.items()]
+    last = looked[steps[-1]]
+    result = AnalysisResult(**{**vars(last), "name": "attention-along", "table": pd.concat(frames, ignore_index=True)})
+    store.save_result(run, key, result)
+    return result
 
 
 def look(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,96 +10,48 @@ from probe import store
 from probe.errors import ProbeError
 from probe.figures.view import AttentionView, attention_view
 from probe.files import digest, read_json, to_json, write_atomic
+from probe.lab.analysing import ANALYSES, LOOKING, Tell, belongs, compute, fresh, result_names
 from probe.lab.data import run_dataset
-from probe.lab.formation import formation_of
-from probe.lab.heads import answer_rows_of, heads_of, roles_of
-from probe.lab.looking import Question, ask, attention_of
-from probe.lab.models import open_model, provenance
-from probe.lab.probing import interchange_of, probes_of
-from probe.lab.tracing import attribution_of, evidence_of, lens_of, sweeps_of, trace_run
+from probe.lab.looking import attention_along, attention_of, shown_question
+from probe.lab.models import provenance
 from probe.lab.training import summary
 from probe.report.document import Report
 from probe.report.material import Material
 from probe.result import AnalysisResult, Provenance
 from probe.store import Run
-from probe.tasks.dataset import Dataset, minimal_pairs, order_blind_counts
-
-Tell = Callable[[str], None]
+from probe.tasks.dataset import Dataset, order_blind_counts
 
 
-@dataclass(frozen=True, kw_only=True)
-class Analysis:
-    """One thing that a report wants to know of a run."""
-
-    results: tuple[str, ...]
-    """The names of its results, the one that is always there first; one that ends in a dash is their beginning, where
-    there is one for each contrast."""
-    compute: Callable[[Run, int | None], Any]
-    """Computes them all and keeps them with the run; over about so many pairs where it counts pairs."""
-
-    @property
-    def name(self) -> str:
-        """What a reader calls it."""
-        return self.results[0].removesuffix("-ways-").rstrip("-")
-
-
-def accuracy_of(run: Run) -> AnalysisResult:
-    """Accuracy of the trained and the untrained model, with intervals; kept with the run."""
-    from probe.analyses.accuracy import accuracy
-
-    dataset = run_dataset(run)
-    models = {"trained": open_model(run)}
-    if 0 in store.checkpoint_steps(run):
-        models["untrained"] = open_model(run, 0)
-    sides = {side: dataset.vocabulary.batch(dataset.sides[side]) for side in ("validation", "held_out")}
-    result = accuracy(models, sides, provenance(run))
-    store.save_result(run, result.name, result)
-    return result
-
-
-ANALYSES = (
-    Analysis(results=("accuracy",), compute=lambda run, pairs: accuracy_of(run)),
-    Analysis(results=("heads", "composition"), compute=lambda run, pairs: heads_of(run)),
-    Analysis(results=("head-roles",), compute=lambda run, pairs: roles_of(run)),
-    Analysis(results=("answer-rows",), compute=lambda run, pairs: answer_rows_of(run)),
-    Analysis(results=("formation", "formation-changes"), compute=lambda run, pairs: formation_of(run)),
-    Analysis(results=("trace-ways-", "trace-nodes-", "trace-edges-"), compute=trace_run),
-    Analysis(results=("sweeps-",), compute=sweeps_of),
-    Analysis(results=("attribution-",), compute=attribution_of),
-    Analysis(results=("lens",), compute=lens_of),
-    Analysis(results=("evidence-", "sizes-", "subsets-"), compute=lambda run, pairs: evidence_of(run)),
-    Analysis(results=("probes",), compute=lambda run, pairs: probes_of(run)),
-    Analysis(results=("interchange",), compute=lambda run, pairs: interchange_of(run)),
-)
-"""In the order in which they are computed; each is one line."""
-
-
-def material_of(run: Run, tell: Tell = lambda doing: None, only: Sequence[str] | None = None) -> Material:
+def material_of(
+    run: Run, tell: Tell = lambda doing: None, only: Sequence[str] | None = None, processes: int = 1
+) -> Material:
     """Read a run's folder; compute and keep what is missing, or was computed from other weights.
 
-    `tell` hears what is being computed. Where nothing is missing torch is not imported. What cannot be computed for
-    this model or task is noted with its reason, and the report goes without. `only` names the analyses that are wanted,
-    and does without maps.
+    `tell` hears what is being computed, in so many `processes`. Where nothing is missing torch is not imported. What
+    cannot be computed for this model or task is noted with its reason, and the report goes without. `only` names the
+    analyses that are wanted, and does without maps.
     """
     outcome, dataset, source = summary(run), run_dataset(run), provenance(run)
     known = _known_gaps(run, source)
-    missing = {name: reason for name, reason in known.items() if only is None or name in only}
-    for analysis in ANALYSES:
-        kept = (name for name in result_names(run) if belongs(name, analysis.results[:1]))
-        unwanted = only is not None and analysis.name not in only
-        if unwanted or analysis.name in missing or any(_fresh(run, name, source) for name in kept):
-            continue
-        tell(f"computing {analysis.name} …")
-        try:
-            analysis.compute(run, None)
-        except ProbeError as error:
-            missing[analysis.name] = known[analysis.name] = str(error)
-            _keep_gaps(run, source, known)
+    wanted = [each for each in ANALYSES if only is None or each.name in only]
+    held = result_names(run)
+    lacking: dict[str, int | None] = {
+        each.name: None
+        for each in wanted
+        if each.name not in known and not any(fresh(run, n, source) for n in held if belongs(n, each.results[:1]))
+    }
+    if only is None and not _looked_at(run, dataset, source):
+        lacking[LOOKING.name] = None
+    found = compute(run, lacking, processes, tell)
+    gone = known | {name: reason for name, reason in found.items() if name != LOOKING.name}
+    if gone != known:
+        _keep_gaps(run, source, gone)
+    missing = {each.name: gone[each.name] for each in wanted if each.name in gone}
     view, along = None, None
     try:
-        view, along = _looked(run, dataset, source, tell) if only is None else (None, None)
+        view, along = _looked(run, dataset) if only is None else (None, None)
     except ProbeError as error:
-        missing["attention"] = str(error)
+        missing[LOOKING.name] = str(error)
     kept = {name: store.load_result(run, name) for name in result_names(run) if not name.startswith("attn-")}
     return Material(
         run=run,
@@ -115,11 +66,6 @@ def material_of(run: Run, tell: Tell = lambda doing: None, only: Sequence[str] |
         results={name: r for name, r in kept.items() if r is not None and r.provenance == source},
         missing=missing,
     )
-
-
-def result_names(run: Run) -> list[str]:
-    """Names of the results that a run's folder holds."""
-    return sorted(path.stem for path in (run.path / "results").glob("*.json") if path.with_suffix(".parquet").exists())
 
 
 GAPS = "not-computed.json"
@@ -156,60 +102,26 @@ def _but_seed(run: Run) -> Any:
     return manifest["data_sha256"], manifest["variant"], training, run.config
 
 
-def belongs(name: str, results: Sequence[str]) -> bool:
-    """Whether a result is one of these, by its name or by its beginning."""
-    return any(name.startswith(own) if own.endswith("-") else name == own for own in results)
-
-
-def _fresh(run: Run, name: str, source: Provenance) -> bool:
-    found = store.load_result(run, name)
-    return found is not None and found.provenance == source
-
-
 # -- where it looks ----------------------------------------------------------------------------------------------
 
 
-def shown_question(run: Run, dataset: Dataset) -> Question:
-    """What a report looks at: the first minimal pair of held_out, which the model was not trained on."""
-    pairs = minimal_pairs(dataset.held_out)
-    if not pairs:
-        return ask(run, " ".join(dataset.held_out[0].prompt))
-    first, second = pairs[0]
-    return ask(run, " ".join(first.prompt), against=" ".join(second.prompt))
+def _looked_at(run: Run, dataset: Dataset, source: Provenance) -> bool:
+    """Whether a run holds the maps that its report shows."""
+    try:
+        key = shown_question(run, dataset).key
+    except ProbeError:
+        return True  # there is nothing to look at; said when the maps are asked for
+    kinds = ("attention", "prediction", *(["along"] if store.checkpoint_steps(run) else []))
+    return all(fresh(run, f"{key}-{kind}", source) for kind in kinds)
 
 
-def _looked(run: Run, dataset: Dataset, source: Provenance, tell: Tell) -> tuple[AttentionView, AnalysisResult | None]:
+def _looked(run: Run, dataset: Dataset) -> tuple[AttentionView, AnalysisResult | None]:
     question = shown_question(run, dataset)
-    if not _fresh(run, f"{question.key}-attention", source):
-        tell("computing attention …")
     attention, prediction = attention_of(run, question)
     view = attention_view(
         question.title, attention, prediction, question.queries, question.candidates, question.answers
     )
-    return view, attention_along(run, question, tell)
-
-
-def attention_along(run: Run, question: Question, tell: Tell = lambda doing: None) -> AnalysisResult | None:
-    """The attention of a question at every checkpoint of a run, with a column `step`; kept with the run."""
-    key, source = f"{question.key}-along", provenance(run)
-    steps = store.checkpoint_steps(run)
-    found = store.load_result(run, key)
-    if found is not None and found.provenance == source:
-        return found
-    if not steps:
-        return None
-    import pandas as pd
-
-    from probe.analyses.attention import attention
-
-    tell("computing attention along training …")
-    ids = [run.vocabulary.encode(sentence) for sentence in question.sentences]
-    looked = {step: attention(open_model(run, step), question.sentences, ids, source) for step in steps}
-    frames = [r.table[r.table["metric"] == "weight"].assign(step=step) for step, r in looked.items()]
-    last = looked[steps[-1]]
-    result = AnalysisResult(**{**vars(last), "name": "attention-along", "table": pd.concat(frames, ignore_index=True)})
-    store.save_result(run, key, result)
-    return result
+    return view, attention_along(run, question)
 
 
 COMPARED = ("accuracy", "trace")
@@ -219,15 +131,22 @@ COMPARED = ("accuracy", "trace")
 # -- the report ------------------------------------------------------------------------------------------------------
 
 
-def report_on(runs: Sequence[Run], tell: Tell = lambda doing: None) -> tuple[Report, dict[str, str]]:
-    """The report on a run, or on several beside each other; and what it goes without, with the reasons."""
+def report_on(
+    runs: Sequence[Run], tell: Tell = lambda doing: None, processes: int = 1
+) -> tuple[Report, dict[str, str]]:
+    """The report on a run, or on several beside each other; and what it goes without, with the reasons.
+
+    What is missing is computed in so many `processes`, each of which imports torch for itself.
+    """
     from probe.report.comparison import comparison_of
     from probe.report.story import report_of
 
     if len(runs) == 1:
-        material = material_of(runs[0], tell)
+        material = material_of(runs[0], tell, processes=processes)
         return report_of(material), dict(material.missing)
-    materials = [material_of(run, lambda doing, name=run.name: tell(f"{name}: {doing}"), COMPARED) for run in runs]
+    materials = [
+        material_of(run, lambda doing, name=run.name: tell(f"{name}: {doing}"), COMPARED, processes) for run in runs
+    ]
     gone = {f"{each.run.name}, {name}": why for each in materials for name, why in each.missing.items()}
     return comparison_of(materials, _stability(materials)), gone
 

@@ -105,7 +105,7 @@ def run_rows(
     """Run what has not been run, `processes` rows at a time with one thread each; returns seed -> job -> numbers."""
     todo = [row for row in rows if saved(row) is None]
     if processes > 1 and len(todo) > 1:
-        from probe.training.seeds import side_by_side
+        from probe.processes import side_by_side
 
         side_by_side(_run, todo, processes, tell)
     else:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from probe import store
 from probe.errors import ProbeError
 from probe.lab.data import run_dataset
 from probe.lab.models import open_model, provenance, untrained_model
+from probe.processes import side_by_side
 from probe.result import AnalysisResult, Provenance
 from probe.store import Run
 from probe.tasks.dataset import Dataset
@@ -80,6 +81,57 @@ def trace_run(run: Run, pairs: int | None = None) -> list[Trace]:
         _keep(run, *((done.nodes, done.edges, done.ways) if done.checks else ()))
         traces.append(done)
     return traces
+
+
+def trace_runs(
+    runs: Sequence[Run], pairs: int | None = None, processes: int = 1, tell: Callable[[Run], None] = lambda run: None
+) -> list[tuple[Run, Trace]]:
+    """Trace every contrast of several runs, so many processes side by side; `tell` hears which run is begun."""
+    jobs = [(run, pairs) for run in runs]
+    if processes > 1 and len(jobs) > 1:
+        found = side_by_side(_traced, jobs, processes, lambda job, begun: tell(job[0]))
+    else:
+        found = [_traced(job, lambda begun, run=job[0]: tell(run)) for job in jobs]
+    return [(run, done) for run, traces in zip(runs, found, strict=True) for done in traces]
+
+
+def _traced(job: tuple[Run, int | None], tell: Callable[[str], None]) -> list[Trace]:
+    tell("begun")
+    return trace_run(*job)
+
+
+def examine(
+    run: Run, pairs: int | None = None, processes: int = 1, show: Callable[[list[Trace]], None] = lambda traces: None
+) -> tuple[list[Trace], list[Evidence], AnalysisResult | None]:
+    """Trace every contrast and put the circuits to the tests; sweeps and the logit lens are kept with the run too.
+
+    With two processes or more the tests run beside the trace; `show` gets the traces as soon as they are there.
+
+    Returns:
+        The traces, what stands behind each circuit, and direct effects; the last two empty where nothing is traced.
+    """
+    if processes > 1:
+        jobs = [("evidence", run, pairs), ("trace", run, pairs)]
+        evidence, (traces, effects) = side_by_side(_examined, jobs, 2, lambda job, traces: show(traces))
+    else:
+        traces, effects = _examined(("trace", run, pairs), show)
+        evidence = _examined(("evidence", run, pairs), show) if effects else []
+    return traces, evidence, effects
+
+
+def _examined(job: tuple[str, Run, int | None], tell: Callable[[list[Trace]], None]) -> Any:
+    """One half of `examine`: the evidence, or the traces with everything else."""
+    what, run, pairs = job
+    if what == "evidence":
+        return evidence_of(run, pairs)
+    traces = trace_run(run, pairs)
+    tell(traces)
+    if not any(done.checks for done in traces):
+        return traces, None
+    effects = attribution_of(run, pairs)
+    sweeps_of(run, pairs)
+    lens_of(run, pairs)
+    return traces, effects
 
 
 def stability_of(traced: Sequence[tuple[Run, Trace]]) -> AnalysisResult | None:

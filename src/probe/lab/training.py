@@ -213,7 +213,7 @@ def train_side_by_side(
     runs: Sequence[Run], processes: int, tell: Callable[[Run, dict[str, Any]], None] = lambda run, row: None
 ) -> list[dict[str, Any]]:
     """Train several runs, one process a core."""
-    from probe.training.seeds import side_by_side
+    from probe.processes import side_by_side
 
     paths = [run.path for run in runs]
     by_path = dict(zip(paths, runs, strict=True))

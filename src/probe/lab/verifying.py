@@ -18,9 +18,9 @@ from typing import Any
 from probe import store
 from probe.errors import NotThere, ProbeError
 from probe.files import read_text
+from probe.lab.analysing import ANALYSES, belongs, compute, result_names
 from probe.lab.data import run_dataset
 from probe.lab.models import provenance
-from probe.lab.reporting import ANALYSES, Analysis, belongs, result_names
 from probe.report.markdown import NUMBERS
 from probe.report.material import NOTHING, stated_numbers
 from probe.store import Run
@@ -80,8 +80,10 @@ def run_of(report: Path, stated: Mapping[str, Any], runs: Path) -> Run:
     return store.open_run(runs, str(stated["run"]))
 
 
-def drifts(run: Run, stated: Mapping[str, Any], tell: Callable[[str], None] = lambda doing: None) -> Iterator[str]:
-    """What no longer holds, in one line each; nothing where all does."""
+def drifts(
+    run: Run, stated: Mapping[str, Any], tell: Callable[[str], None] = lambda doing: None, processes: int = 1
+) -> Iterator[str]:
+    """What no longer holds, in one line each; nothing where all does. Computed in so many `processes`."""
     source = provenance(run)
     for what, now in (("task_digest", source.task_digest), ("model_digest", source.model_digest)):
         if stated.get(what) != now:
@@ -98,13 +100,20 @@ def drifts(run: Run, stated: Mapping[str, Any], tell: Callable[[str], None] = la
     for name, value in stated.get("counts", {}).items():
         if name in counted and not _same(value, counted[name]):
             yield f"{name}: stated {value}, counted {counted[name]:.6f}"
+    asked = {
+        analysis.name: {name: table for name, table in stated["results"].items() if belongs(name, analysis.results)}
+        for analysis in ANALYSES
+    }
+    asked = {name: tables for name, tables in asked.items() if tables}
+    pairs = {name: max(t.get("pairs") or 0 for t in tables.values()) or None for name, tables in asked.items()}
     with tempfile.TemporaryDirectory() as folder:
         scratch = _scratch(run, Path(folder))
-        for analysis in ANALYSES:
-            wanted = {name: table for name, table in stated["results"].items() if belongs(name, analysis.results)}
-            if wanted:
-                tell(f"computing {analysis.name} again …")
-                yield from _again(scratch, analysis, wanted)
+        gone = compute(scratch, pairs, processes, lambda doing: tell(doing.replace(" …", " again …")))
+        for name, tables in asked.items():
+            if name in gone:
+                yield f"{name}: stated, but cannot be computed: {gone[name]}"
+            else:
+                yield from _drifted(scratch, tables)
 
 
 def unverified(stated: Mapping[str, Any]) -> list[str]:
@@ -124,13 +133,8 @@ def _scratch(run: Run, folder: Path) -> Run:
     return store.open_run(folder, run.name)
 
 
-def _again(scratch: Run, analysis: Analysis, wanted: Mapping[str, Any]) -> Iterator[str]:
-    pairs = max((table.get("pairs") or 0 for table in wanted.values()), default=0)
-    try:
-        analysis.compute(scratch, pairs or None)
-    except ProbeError as error:
-        yield f"{analysis.name}: stated, but cannot be computed: {error}"
-        return
+def _drifted(scratch: Run, wanted: Mapping[str, Any]) -> Iterator[str]:
+    """What differs between stated tables and those of their names that were computed again."""
     kept = {name: store.load_result(scratch, name) for name in wanted}
     found = stated_numbers({name: result for name, result in kept.items() if result is not None}, ALL)
     for name, table in wanted.items():

@@ -1,9 +1,9 @@
-"""Many seeds side by side: one process a core, each with its own torch. The seed is the unit of evidence."""
+"""Work side by side: one process a core, each with its own torch."""
 
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
+import os
 import queue
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -13,6 +13,14 @@ from probe.errors import ProbeError
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 Work = Callable[[Any, Callable[[Any], None]], Any]
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS
+        return os.cpu_count() or 1
 
 
 def side_by_side(
@@ -30,6 +38,8 @@ def side_by_side(
         ProbeError: of the first job that failed; the others are stopped.
         KeyboardInterrupt: passed on after the workers have ended.
     """
+    import multiprocessing
+
     context = multiprocessing.get_context("spawn")
     todo, told = context.Queue(), context.Queue()
     for number, job in enumerate(jobs):
