@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -69,6 +70,8 @@ def side_by_side(
                 results[number] = content
             elif kind == "interrupted":
                 raise KeyboardInterrupt
+            elif kind == "fault":
+                raise RuntimeError(f"in a worker process: {content}")
             else:
                 raise content
     except BaseException:
@@ -100,4 +103,7 @@ def _worker(work: Work, todo: Any, told: Any) -> None:
                 return
             except ProbeError as error:
                 told.put(("error", number, error))
+                return
+            except Exception:  # not foreseen: told where it is caught, with the worker's own traceback
+                told.put(("fault", number, traceback.format_exc()))
                 return

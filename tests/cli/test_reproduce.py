@@ -63,10 +63,25 @@ def test_an_exact_statement_that_fails_is_exit_code_1(
     assert said.err == "error: 1 exact statements do not hold: the number\n"
 
 
-def test_nothing_run_is_judged_as_not_run(probe) -> None:
+def test_nothing_run_is_judged_as_not_run(probe, tmp_path: Path) -> None:
     said = probe("reproduce", "identities", "--judge")
     assert said.code == 0
-    assert "not run 14" in said.out
+    assert "not run 14" in said.out and "nothing was run yet" in said.out
+    assert not (tmp_path / "reproductions").exists()
+
+
+@pytest.mark.parametrize("further", [[], ["--judge"]])
+def test_a_further_seed_that_was_run_stays_in_the_table(
+    probe, monkeypatch: pytest.MonkeyPatch, further: list[str]
+) -> None:
+    one = Reproduction(
+        name="sizes", title="T", setting="S", jobs=[Job(key="a", measure=lambda _, seed, __: {"number": seed})],
+        claims=[Claim(statement="the number", value=lambda m: m["a"]["number"], rule=above(-1))],
+    )  # fmt: skip
+    monkeypatch.setattr(reproducing, "reproduction_of", lambda name: one)
+    probe("reproduce", "sizes", "--seeds", "3", "--quiet")
+    assert "3 seeds" in probe("reproduce", "sizes", "--quiet", *further).out
+    assert "3 seeds" not in probe("reproduce", "sizes", "--quiet", "--seeds", "1", *further).out
 
 
 @pytest.mark.parametrize(

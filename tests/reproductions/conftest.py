@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from probe.reproductions.corpus import cached_corpus, is_the_chapters
+from probe.files import digest
+from probe.reproductions.corpus import SHA256, cached_corpus
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "tinyshakespeare" / "input.txt"
 
@@ -26,6 +27,6 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shakespeare() -> Path:
     """The chapter's corpus; a test that needs it is skipped elsewhere."""
     for path in (SHARED, cached_corpus()):
-        if path.is_file() and is_the_chapters(path):
+        if path.is_file() and digest(path.read_bytes()) == SHA256:
             return path
     pytest.skip("the chapter's corpus is not on this machine (probe reproduce ladder --download fetches it)")

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from probe.errors import ProbeError
 from probe.reproductions.claims import (
     Claim,
     Rule,
@@ -73,6 +74,12 @@ def test_what_was_not_run_is_not_judged() -> None:
     assert judge(claim_of(exactly(1)), {0: {"another": {"number": 1.0}}}).verdict == "not run"
     judged = judge(claim_of(exactly(1)), {0: {}, 1: {"row": {"number": 1.0}}})
     assert (judged.verdict, dict(judged.values)) == ("agrees", {1: 1.0})
+
+
+def test_a_number_that_a_row_does_not_hold_is_no_job_that_was_not_run() -> None:
+    """A misspelt number must not look like patience."""
+    with pytest.raises(ProbeError, match="no number 'number'.*remove the row's file"):
+        judge(claim_of(exactly(1)), {0: {"row": {"numbr": 1.0}}})
 
 
 @pytest.mark.parametrize("seeds", [1, 3])

@@ -17,6 +17,8 @@ from probe.reproductions.claims import Settings, judge
 from probe.reproductions.identities import IDENTITIES
 from probe.reproductions.sizes import GPT2_SMALL, SIZES, closed_form, counted
 
+GPT2 = {"model_type": "gpt2", "vocab_size": 70, "n_positions": 9, "n_layer": 2, "n_head": 2, "n_embd": 12}
+
 
 def silent(said: str) -> None:
     """Progress that nobody reads."""
@@ -41,8 +43,7 @@ def test_the_averaging_matrix_is_printed(numbers: dict) -> None:
 def test_another_attention_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison with PyTorch's attention fails where ours is wrong: here its mask lets the next word through."""
     monkeypatch.setattr("probe.models.transformer.causal_mask", lambda q, k, like: torch.zeros(q, k))
-    with torch.no_grad():
-        found = {0: {"identities": identities.attentions()}}
+    found = {0: {"identities": identities._measure(Settings(), 0, silent)}}
     failed = [claim.statement for claim in IDENTITIES.claims if judge(claim, found).failed]
     assert any("MultiheadAttention" in statement for statement in failed)
 
@@ -74,8 +75,7 @@ def test_gpt2_small_to_the_digit() -> None:
 
 def test_a_config_of_the_users(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
-    theirs = {"model_type": "gpt2", "vocab_size": 70, "n_positions": 9, "n_layer": 2, "n_head": 2, "n_embd": 12}
-    path.write_text(json.dumps(theirs))
+    path.write_text(json.dumps(GPT2))
     found = sizes._measure_own(Settings(config=path), 0, silent)
     assert found["closed form"] == found["ours"] == found["theirs"]
     path.write_text(json.dumps(GPT2_SMALL.as_dict()))
@@ -89,6 +89,12 @@ def test_a_config_of_the_users(tmp_path: Path) -> None:
         ({"model_type": "llama"}, "gpt2"),
         ({"vocab_size": 7}, "n_positions is missing"),
         ({"d_vocab": 7, "n_ctx": 4, "d_modle": 8}, "d_modle"),
+        (GPT2 | {"n_layer": True}, "n_layer is missing or no number"),
+        (GPT2 | {"n_inner": "x"}, "n_inner 'x' is no number"),
+        (GPT2 | {"n_head": 5}, "n_heads|d_model"),
+        (GPT2 | {"tie_word_embeddings": None}, "neither true nor false"),
+        (GPT2 | {"activation_function": "no such"}, "transformers cannot build it"),
+        (GPT2 | {"add_cross_attention": True}, "add_cross_attention"),
     ],
 )
 def test_a_config_that_does_not_fit_is_named(content: dict, message: str, tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_text_is_cut_once(text: Path) -> None:
 def test_a_row_says_all_there_is_to_say(text: Path) -> None:
     settings = Settings(quick=True, corpus=text)
     config = make_config("one-block", d_vocab=1024, n_ctx=32, d_model=16)
-    _, found = language.measured(config, settings, language.QUICK, 0, lambda said: None)
+    _, found = language.measured(config, language.QUICK, settings, 0, lambda said: None)
     assert 1 < found["held_out"] < 5000
     assert 0 < found["share_of_peak"] < 1
     assert found["losses"][-1][0] == language.QUICK.steps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
@@ -13,7 +14,7 @@ from probe.lab.tracing import contrasts_of
 from probe.models.config import make_config
 from probe.models.transformer import parameter_count
 from probe.reproductions import MINUTES, answering, cost, ladder, norms, scaling, winograd
-from probe.reproductions.claims import Settings
+from probe.reproductions.claims import Claim, NotRun, Settings, judge
 from probe.reproductions.cost import exponent, matrix_bytes
 from probe.reproductions.language import started
 
@@ -26,7 +27,27 @@ def test_every_reproduction_is_declared_alike(name: str) -> None:
     assert len(set(keys)) == len(keys)
     statements = [claim.statement for claim in found.claims]
     assert len(set(statements)) == len(statements)
-    assert all(claim.rule is not None for claim in found.claims if claim.chapter and claim.chapter != "0.159")
+    unexplained = Claim(statement="", value=lambda m: 0.0).why
+    assert all(claim.rule is not None or claim.why != unexplained for claim in found.claims if claim.chapter)
+
+
+@pytest.mark.parametrize("name", MINUTES)
+def test_nothing_agrees_before_it_was_run(name: str) -> None:
+    """A claim that needs no measurement could not differ."""
+    found = reproduction_of(name)
+    for by_seed in ({}, {0: {}}):
+        assert {judge(claim, by_seed).verdict for claim in found.claims} == {"not run"}
+    assert found.figures({0: {}}) is not None  # an interruption before the first row draws nothing, and says nothing
+
+
+@pytest.mark.parametrize("name", MINUTES)
+def test_a_row_says_what_it_was_made_of(name: str) -> None:
+    """Model and training of every trained row; a quick one is made of something else."""
+    for job in reproduction_of(name).jobs:
+        whole, quick = (dict(job.made_of(Settings(quick=quick))) for quick in (False, True))
+        assert json.loads(json.dumps(whole)) == whole
+        if "training" in whole:
+            assert whole["model"]["d_vocab"] > 0 and whole["training"] != quick["training"]
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
@@ -53,6 +74,11 @@ def test_the_explicit_way_holds_the_matrix_and_the_fused_does_not() -> None:
     if explicit is None or fused is None:
         pytest.skip("this system has no high-water mark of memory")
     assert explicit >= matrix_bytes(1024) > fused
+
+
+def test_the_matrix_is_read_from_the_layer() -> None:
+    found = cost._matrix(Settings(), 0, lambda said: None)
+    assert found == {str(n): matrix_bytes(n) for n in cost.LENGTHS}
 
 
 def test_rows_of_the_ladder_grow() -> None:
@@ -110,7 +136,7 @@ def test_what_cannot_be_traced_is_not_counted_as_a_mechanism() -> None:
     key = winograd.key_of("hard", "two-block", "chapter")
     assert value({key: {"strategy": "two hops: heads of layer 1"}}) == 1
     assert value({key: {"strategy": "one hop: heads of layer 0"}}) == 0
-    with pytest.raises(KeyError):
+    with pytest.raises(NotRun):
         value({key: {"strategy": "not traced: the model answers 0 of 60 pairs"}})
 
 

@@ -16,24 +16,27 @@ from probe.errors import NotThere, ProbeError
 from probe.figures.reproductions import draw
 from probe.lab import reproducing
 from probe.lab.reproducing import reproduction_of, rows_of, run_rows, saved, write_section
+from probe.processes import side_by_side
 from probe.report import reproductions as report
 from probe.reproductions.claims import Claim, Figure, Job, Judged, Reproduction, Settings, above, exactly
 
 MEASURED: list[str] = []
 
 
-def job(key: str, number: float, seeded: bool = True) -> Job:
+def job(key: str, number: float, seeded: bool = True, made_of: str = "") -> Job:
     def measure(settings, seed, tell):
         MEASURED.append(f"{key} {seed}")
         if number < 0:
             raise KeyboardInterrupt
         return {"number": number + seed}
 
-    return Job(key=key, measure=measure, seeded=seeded)
+    return Job(key=key, measure=measure, seeded=seeded, made_of=lambda settings: {"of": made_of})
 
 
-def small(*jobs: Job, claims: tuple[Claim, ...] = ()) -> Reproduction:
-    return Reproduction(name="small", title="T", setting="S", jobs=jobs, claims=claims, seeds=2)
+def small(*jobs: Job, claims: tuple[Claim, ...] = (), needs_corpus: bool = False) -> Reproduction:
+    return Reproduction(
+        name="small", title="T", setting="S", jobs=jobs, claims=claims, seeds=2, needs_corpus=needs_corpus
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -80,15 +83,36 @@ def test_a_quick_row_never_stands_for_another(install, tmp_path: Path) -> None:
     assert saved(row) is None
 
 
-def test_another_corpus_is_another_row(install, tmp_path: Path) -> None:
-    one = install(small(job("a", 1)))
-    path = tmp_path / "text"
+def test_another_corpus_is_another_row_in_another_folder(install, tmp_path: Path) -> None:
+    """So that a text of the user's own never takes the place of the chapter's rows."""
+    one = install(small(job("a", 1), needs_corpus=True))
+    path, folders = tmp_path / "text", set()
     for written in ("one", "another"):
         path.write_text(written)
         rows = rows_of(one, Settings(corpus=path), 1, tmp_path)
         assert saved(rows[0]) is None
         run_rows(rows, processes=1)
         assert saved(rows[0]) == {"number": 1}
+        folders.add(rows[0].path.parents[1].name)
+    assert len(folders) == 2 and all(folder.startswith("small-on-") for folder in folders)
+    assert rows_of(one, Settings(), 1, tmp_path)[0].path.parents[1].name == "small"
+
+
+def test_a_row_that_was_made_of_something_else_is_run_again(install, tmp_path: Path) -> None:
+    rows = rows_of(install(small(job("a", 1, made_of="3,000 steps"))), Settings(), 1, tmp_path)
+    run_rows(rows, processes=1)
+    assert saved(rows[0]) == {"number": 1}
+    (other,) = rows_of(install(small(job("a", 1, made_of="2,000 steps"))), Settings(), 1, tmp_path)
+    assert other.path == rows[0].path and saved(other) is None
+
+
+def test_a_fault_in_a_worker_is_told_as_one(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="in a worker process: (.|\\n)*ZeroDivisionError"):
+        side_by_side(_broken, [0, 1], 2)
+
+
+def _broken(job: int, tell) -> float:
+    return 1 / 0
 
 
 def test_a_damaged_row_is_named(install, tmp_path: Path) -> None:
@@ -190,6 +214,13 @@ def test_pictures_are_drawn_and_repeat_to_the_byte(form: str, series: dict) -> N
 
         assert "</script>" not in picture.decode()
         ElementTree.fromstring(picture)
+
+
+def test_where_nothing_was_run_nothing_is_written(install, tmp_path: Path) -> None:
+    one = install(small(job("a", 1), claims=(Claim(statement="s", value=lambda m: m["a"]["number"]),)))
+    judged, said = write_section(one, rows_of(one, Settings(), 1, tmp_path), Settings(), tmp_path)
+    assert [each.verdict for each in judged] == ["not run"] and "not run 1" in said
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_section_is_written_from_what_is_there(install, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ COUNTED = re.compile(r"^\| \[?`(\w+)`\S* \|" + r" *(\w*) *\|" * len(VERDICTS), r
 @pytest.mark.parametrize("name", MINUTES)
 def test_a_table_is_what_its_rows_say(name: str, tmp_path: Path) -> None:
     counted = {found[0]: found[1:] for found in COUNTED.findall((KEPT / "README.md").read_text("utf-8"))}[name]
-    if not (KEPT / name).exists():
+    if not (KEPT / name / "rows").exists():
         assert counted == ("", "", "", "all")
         return
     shutil.copytree(KEPT / name / "rows", tmp_path / name / "rows")

@@ -61,20 +61,21 @@ def reproduce(
     for one in chosen:
         text, own = corpus if one.needs_corpus else None, config if one.name == "sizes" else None
         settings = Settings(quick=quick, corpus=text, config=own)
-        count = lab.seeds_there(one, settings, out) if judge and seeds is None else seeds
-        rows = lab.rows_of(one, settings, count, out)
+        rows = lab.rows_of(one, settings, seeds, out)
         try:
             if not judge:
                 at_once = 1 if one.alone else processes or available_cores()
                 lab.run_rows(
                     rows, at_once, lambda row, said: hint(f"{row.name} {row.key} seed {row.seed}: {said}", quiet)
                 )
-        finally:  # what was run before an interruption is judged and kept
-            judged, section = lab.write_section(one, rows, settings, out)
+        finally:  # what was run before an interruption is judged and kept, with what earlier commands had run
+            count = lab.seeds_there(one, settings, out) if seeds is None else seeds
+            judged, section = lab.write_section(one, lab.rows_of(one, settings, count, out), settings, out)
         found[one.name] = [lab.as_dict(each) for each in judged]
         failed += [each.claim.statement for each in judged if each.failed]
         if not json:
-            print(section + f"\n\nwritten to {lab.folder_of(one.name, settings, out)}/\n")
+            folder = lab.folder_of(one.name, settings, out)
+            print(section + f"\n\n{f'written to {folder}/' if folder.exists() else 'nothing was run yet'}\n")
     if json:
         print_json({"quick": quick, "reproductions": found})
     if failed:

@@ -8,6 +8,7 @@ OUT/<name>/             (<name>-quick with --quick)
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,8 +57,11 @@ class Row:
 
 
 def folder_of(name: str, settings: Settings, out: Path) -> Path:
-    """Where a reproduction is kept; a quick one by itself, so that it never stands for the other."""
-    return out / (f"{name}-quick" if settings.quick else name)
+    """Where a reproduction is kept; a quick one, or one on another text, by itself, so that it never stands for it."""
+    if settings.quick:
+        return out / f"{name}-quick"
+    text = None if settings.corpus is None else digest(settings.corpus.read_bytes())
+    return out / (name if text in (None, SHA256) else f"{name}-on-{text[:8]}")
 
 
 def rows_of(reproduction: Reproduction, settings: Settings, seeds: int | None, out: Path) -> list[Row]:
@@ -67,15 +71,13 @@ def rows_of(reproduction: Reproduction, settings: Settings, seeds: int | None, o
     if count < 1:
         raise ProbeError(f"--seeds {count}: must be 1 or more")
     # Nothing is run without a corpus; what was run on the chapter's can be judged without it.
-    no_corpus = SHA256 if reproduction.needs_corpus else None
-    files = {
-        "corpus": no_corpus if settings.corpus is None else digest(settings.corpus.read_bytes()),
-        "config": None if settings.config is None else digest(settings.config.read_bytes()),
-    }
+    corpus = (settings.corpus and digest(settings.corpus.read_bytes())) or SHA256
+    common = {"reproduction": name, "quick": settings.quick, "corpus": corpus if reproduction.needs_corpus else None}
+    made_of = {job.key: json.loads(to_json(dict(job.made_of(settings)))) for job in reproduction.jobs}
     return [
         Row(
             name=name, key=job.key, seed=seed, settings=settings, path=folder / f"{job.key}-s{seed}.json",
-            made_with={"reproduction": name, "row": job.key, "seed": seed, "quick": settings.quick, **files},
+            made_with=common | {"row": job.key, "seed": seed, "made_of": made_of[job.key]},
         )
         for seed in range(count)
         for job in reproduction.jobs
@@ -84,7 +86,7 @@ def rows_of(reproduction: Reproduction, settings: Settings, seeds: int | None, o
 
 
 def seeds_there(reproduction: Reproduction, settings: Settings, out: Path) -> int:
-    """How many seeds to judge where none are named: the usual ones, and every further one that was run."""
+    """How many seeds are judged where none are named: the usual ones, and every further one that was run."""
     names = [path.stem.rpartition("-s")[2] for path in (folder_of(reproduction.name, settings, out) / "rows").glob("*")]
     return max([reproduction.seeds, *(int(name) + 1 for name in names if name.isdecimal())])
 
@@ -151,7 +153,10 @@ def _job(row: Row) -> Job:
 def write_section(
     reproduction: Reproduction, rows: Sequence[Row], settings: Settings, out: Path
 ) -> tuple[list[Judged], str]:
-    """Judge what is there and write section and pictures; returns the verdicts, and the section for a terminal."""
+    """Judge what is there and write section and pictures; returns the verdicts, and the section for a terminal.
+
+    Where nothing was run nothing is written.
+    """
     from probe.figures.reproductions import draw
     from probe.report import reproductions as report
 
@@ -159,6 +164,9 @@ def write_section(
     judged = [judge(claim, by_seed, settings.quick) for claim in reproduction.claims]
     notes = reproduction.notes(by_seed) if by_seed else ()
     figures = [figure for figure in (reproduction.figures(by_seed) if by_seed else ()) if any(figure.series.values())]
+    text = report.section_text(reproduction, judged, notes, settings.quick)
+    if not by_seed:
+        return judged, text
     folder, made_with = folder_of(reproduction.name, settings, out), _made_with(rows)
     pictures = {figure.name: draw(figure, "png") for figure in figures}
     for figure in figures:
@@ -168,7 +176,7 @@ def write_section(
     write_atomic(folder / f"{reproduction.name}.md", report.section_markdown(*about, list(pictures), settings.quick))
     write_atomic(folder / f"{reproduction.name}.html", report.section_html(*about, pictures, settings.quick))
     write_atomic(folder / f"{reproduction.name}.json", to_json([as_dict(one) for one in judged]) + "\n")
-    return judged, report.section_text(reproduction, judged, notes, settings.quick)
+    return judged, text
 
 
 def _made_with(rows: Sequence[Row]) -> dict[str, str]:

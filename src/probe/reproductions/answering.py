@@ -7,6 +7,7 @@ that "composition across layers is the mechanism" is a statement that can come o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -24,7 +25,7 @@ from probe.reproductions.language import LanguageTraining, fit, started
 from probe.result import Provenance, versions
 from probe.tasks.dataset import Dataset, make_dataset
 from probe.tasks.spec import load_task
-from probe.training.config import training_for
+from probe.training.config import TrainingConfig, training_for
 from probe.training.loop import TrainingData, evaluate, start, train, training_data
 
 WAYS = ("chapter", "defaults")
@@ -51,10 +52,7 @@ def measure(
     task: str, variant: str, way: str, contrasts_of: Contrasts, settings: Settings, seed: int, tell: Tell
 ) -> dict[str, Any]:
     """Train, look along the way, trace the adjective's way to the answer, and keep the maps of the eight sentences."""
-    dataset = dataset_of(task)
-    n_ctx = max(len(example.tokens) for example in dataset.examples)
-    sizes: dict[str, Any] = {"d_vocab": len(dataset.vocabulary), "n_ctx": n_ctx}
-    sizes |= {"d_model": 32} if settings.quick else {"d_model": 128} if way == "chapter" else {}
+    dataset, config = dataset_of(task), config_of(task, variant, way, settings)
     along: list[list[float]] = []
 
     def look(step: int, score: Score) -> None:
@@ -62,7 +60,7 @@ def measure(
         tell(f"step {step}  held-out {score.referent_accuracy:.1%}")
 
     learn = as_the_chapter if way == "chapter" else by_our_defaults
-    model = learn(variant, make_config(variant, **sizes), training_data(dataset), seed, settings.quick, look)
+    model = learn(variant, config, training_data(dataset), seed, settings, look)
     _, last, wrong = along[-1]
     best = max(along, key=lambda row: row[1])
     found = {"along": along, "last": last, "wrong": wrong, "best": best[1], "best step": best[0]}
@@ -78,11 +76,39 @@ def measure(
     return found | {"rows": answer_rows(model, dataset)}
 
 
+def config_of(task: str, variant: str, way: str, settings: Settings) -> ModelConfig:
+    """The model of a row."""
+    dataset = dataset_of(task)
+    n_ctx = max(len(example.tokens) for example in dataset.examples)
+    sizes: dict[str, Any] = {"d_vocab": len(dataset.vocabulary), "n_ctx": n_ctx}
+    sizes |= {"d_model": 32} if settings.quick else {"d_model": 128} if way == "chapter" else {}
+    return make_config(variant, **sizes)
+
+
+def made_of(task: str, variant: str, way: str, settings: Settings) -> dict[str, Any]:
+    """Sentences, model and training of a row."""
+    how = training_of(settings) if way == "chapter" else defaults_of(variant, 0, settings)
+    training = {name: value for name, value in asdict(how).items() if name != "seed"}
+    model = config_of(task, variant, way, settings).as_dict()
+    return {"task": dataset_of(task).digest, "model": model, "training": training}
+
+
+def training_of(settings: Settings) -> LanguageTraining:
+    """The chapter's: its batches are sentences instead of windows."""
+    return LanguageTraining(steps=20 if settings.quick else 3000, batch=64)
+
+
+def defaults_of(variant: str, seed: int, settings: Settings) -> TrainingConfig:
+    """That of `probe train --variant`, evaluated every `EVERY` steps."""
+    small = {"steps": 20, "evaluate_every": 20} if settings.quick else {"evaluate_every": EVERY}
+    return training_for(variant, **{"seed": seed, **small})
+
+
 def as_the_chapter(
-    variant: str, config: ModelConfig, data: TrainingData, seed: int, quick: bool, look: Look
+    variant: str, config: ModelConfig, data: TrainingData, seed: int, settings: Settings, look: Look
 ) -> Transformer:
     """Train with torch's AdamW at a constant rate, from the weights that torch's modules begin with."""
-    training = LanguageTraining(steps=20 if quick else 3000, batch=64)
+    training = training_of(settings)
     model = started(config, Generator().manual_seed(seed))
     every = min(EVERY, training.steps)
 
@@ -95,11 +121,10 @@ def as_the_chapter(
 
 
 def by_our_defaults(
-    variant: str, config: ModelConfig, data: TrainingData, seed: int, quick: bool, look: Look
+    variant: str, config: ModelConfig, data: TrainingData, seed: int, settings: Settings, look: Look
 ) -> Transformer:
     """Train as `probe train --variant` does."""
-    small = {"steps": 20, "evaluate_every": 20} if quick else {"evaluate_every": EVERY}
-    training = training_for(variant, **{"seed": seed, **small})
+    training = defaults_of(variant, seed, settings)
     state = start(initialised(config, Generator().manual_seed(seed)), training)
     for evaluation in train(state, data, training):
         look(evaluation.step, evaluation.held_out)

@@ -2,7 +2,7 @@
 
 A job is one row of work: it measures named numbers with one seed, and is saved by itself. A claim takes its number from
 what the jobs measured with one seed, so that every seed is judged alone and a verdict counts seeds. Rules are declared
-with the claims, before anything is measured. No torch.
+with the claims. No torch.
 """
 
 from __future__ import annotations
@@ -13,10 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from probe.errors import ProbeError
+
 Verdict = Literal["agrees", "differs", "depends on the seed", "not run", "not judged"]
 Tell = Callable[[str], None]
 Measured = Mapping[str, Mapping[str, Any]]
 """Job -> its numbers, of one seed."""
+
+
+class NotRun(LookupError):
+    """A claim asks for what was not measured."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +47,9 @@ class Job:
     """From settings and a seed to named numbers (or lists and tables of them, as JSON)."""
     seeded: bool = True
     """Whether a seed changes it; a job that is not seeded runs once."""
+    made_of: Callable[[Settings], Mapping[str, Any]] = lambda settings: {}
+    """What decides its numbers beside seed and corpus (model, training, sizes), as JSON: saved with them, and a row
+    that was made of anything else is run again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +72,10 @@ class Claim:
 
     statement: str
     value: Callable[[Measured], float]
-    """The number of one seed; raises KeyError where a job that it needs was not run."""
+    """The number of one seed; a job that was not run is asked for in vain (`NotRun`)."""
     rule: Rule | None = None
-    """None where the chapter says nothing that could be judged."""
+    """None where nothing could be judged; `why` says why."""
+    why: str = "the chapter has no figure for it"
     chapter: str = ""
     """The chapter's figure as it stands there, "≈" kept; empty where it has none."""
     form: str = ".2f"
@@ -189,9 +199,14 @@ def judge(claim: Claim, by_seed: Mapping[int, Measured], quick: bool = False) ->
     values: dict[int, float] = {}
     for seed, measured in by_seed.items():
         try:
-            values[seed] = float(claim.value(measured))
-        except KeyError:
+            values[seed] = float(claim.value(_Jobs(measured)))
+        except NotRun:
             continue
+        except KeyError as error:
+            raise ProbeError(
+                f"{claim.statement!r}: a saved row has no number {error}; another version made it: remove the row's "
+                "file and run the same command again"
+            ) from None
 
     def judged(verdict: Verdict, why: str = "") -> Judged:
         return Judged(claim=claim, values=values, verdict=verdict, why=why)
@@ -199,7 +214,7 @@ def judge(claim: Claim, by_seed: Mapping[int, Measured], quick: bool = False) ->
     if not values:
         return judged("not run")
     if claim.rule is None:
-        return judged("not judged", "the chapter has no figure for it")
+        return judged("not judged", claim.why)
     if quick and not claim.rule.exact:
         return judged("not judged", "quick")
     n = len(values)
@@ -213,6 +228,13 @@ def judge(claim: Claim, by_seed: Mapping[int, Measured], quick: bool = False) ->
         why = f"the direction holds, the size in {sized} of {n}" if n > 1 else "the direction holds, not the size"
         return judged("depends on the seed" if sized else "differs", why)
     return judged("agrees", f"in all {n} seeds" if n > 1 else "")
+
+
+class _Jobs(dict[str, Mapping[str, Any]]):
+    """What was measured with one seed; a job that is not there was not run."""
+
+    def __missing__(self, job: str) -> Mapping[str, Any]:
+        raise NotRun(job)
 
 
 def _count(values: Mapping[int, float], interval: tuple[float, float]) -> int:

@@ -56,11 +56,6 @@ def find_corpus(corpus: Path | None, download: bool = False, url: str = URL) -> 
     return kept
 
 
-def is_the_chapters(corpus: Path) -> bool:
-    """Whether a file is the chapter's corpus, byte by byte."""
-    return digest(corpus.read_bytes()) == SHA256
-
-
 def tokens_of(corpus: Path, vocabulary: int = VOCABULARY) -> Int[np.ndarray, " token"]:
     """The text as tokens of a byte-level BPE (Sennrich et al. 2016; Radford et al. 2019) learned from all of it.
 

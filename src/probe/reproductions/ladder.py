@@ -24,7 +24,7 @@ from probe.reproductions.claims import (
     within,
 )
 from probe.reproductions.corpus import VOCABULARY, tokens_of
-from probe.reproductions.language import QUICK, LanguageTraining, measured, sized
+from probe.reproductions.language import LanguageTraining, lasting, sized, trained
 from probe.reproductions.sizes import counted
 
 ROWS: dict[str, tuple[str, str, float | None]] = {
@@ -54,14 +54,17 @@ def _config(row: str, **sizes: int) -> ModelConfig:
     return make_config(row, **sizes)
 
 
-def _measure(row: str, settings: Settings, seed: int, tell: Tell) -> dict[str, Any]:
-    training = QUICK if settings.quick else LanguageTraining()
-    return measured(_config(row, **sized(settings)), settings, training, seed, tell)[1]
+def _plan(row: str, settings: Settings) -> tuple[ModelConfig, LanguageTraining]:
+    return _config(row, **sized(settings)), lasting(settings)
+
+
+def _whole(row: str) -> ModelConfig:
+    return _config(row, **sized(Settings()))
 
 
 def _parameters(settings: Settings, seed: int, tell: Tell) -> dict[str, Any]:
     """Of every row at the chapter's sizes, counted without weights."""
-    return {row: counted(_config(row, d_vocab=VOCABULARY, n_ctx=128, d_model=128)) for row in ROWS}
+    return {row: counted(_whole(row)) for row in ROWS}
 
 
 def _corpus(settings: Settings, seed: int, tell: Tell) -> dict[str, Any]:
@@ -99,9 +102,12 @@ LADDER = Reproduction(
     title="One piece a row: from no context to two blocks",
     setting="width 128, windows of 128, 3,000 steps of torch's AdamW at a constant 1e-3, batch 64; held-out perplexity",
     jobs=[
-        Job(key="corpus", measure=_corpus, seeded=False),
-        Job(key="parameters", measure=_parameters, seeded=False),
-        *(Job(key=row, measure=partial(_measure, row)) for row in ROWS),
+        Job(key="corpus", measure=_corpus, seeded=False, made_of=lambda settings: {"vocabulary": VOCABULARY}),
+        Job(
+            key="parameters", measure=_parameters, seeded=False,
+            made_of=lambda settings: {row: _whole(row).as_dict() for row in ROWS},
+        ),
+        *(trained(row, partial(_plan, row)) for row in ROWS),
     ],
     claims=[
         Claim(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from torch import Generator, Tensor
 
 from probe.models.config import ModelConfig
 from probe.models.transformer import Transformer, parameter_count
-from probe.reproductions.claims import Settings, Tell
+from probe.reproductions.claims import Job, Settings, Tell
 from probe.reproductions.corpus import HELD_OUT, VOCABULARY, tokens_of
 
 PART = 2048
@@ -144,7 +144,7 @@ def perplexity(model: Transformer, tokens: Int[Tensor, " token"], window: int, m
 
 
 def measured(
-    config: ModelConfig, settings: Settings, training: LanguageTraining, seed: int, tell: Tell
+    config: ModelConfig, training: LanguageTraining, settings: Settings, seed: int, tell: Tell
 ) -> tuple[Transformer, dict[str, Any]]:
     """Train one model and say what came out; of a diverged one, infinity is written as the largest perplexity."""
     assert settings.corpus is not None
@@ -169,6 +169,27 @@ def measured(
         "share_of_peak": floating_operations(config, training.window) * tokens / seconds / matmul_peak(),
         "losses": steps,
     }
+
+
+Plan = Callable[[Settings], tuple[ModelConfig, LanguageTraining]]
+"""What a row trains, and how."""
+
+
+def trained(
+    key: str, plan: Plan, then: Callable[[Transformer, Settings], dict[str, Any]] = lambda model, settings: {}
+) -> Job:
+    """The job that trains a model and measures it; `then` measures more of the trained model."""
+
+    def measure(settings: Settings, seed: int, tell: Tell) -> dict[str, Any]:
+        model, found = measured(*plan(settings), settings, seed, tell)
+        return found | then(model, settings)
+
+    return Job(key=key, measure=measure, made_of=lambda settings: as_settings(*plan(settings)))
+
+
+def as_settings(config: ModelConfig, training: LanguageTraining) -> dict[str, Any]:
+    """Model and training as a saved row says them."""
+    return {"model": config.as_dict(), "training": asdict(training)}
 
 
 def floating_operations(config: ModelConfig, window: int) -> float:
@@ -197,6 +218,11 @@ def matmul_peak() -> float:
         torch.mm(a, a)
         best = min(best, time.perf_counter() - began)
     return 2 * 1024**3 / best
+
+
+def lasting(settings: Settings, **training: Any) -> LanguageTraining:
+    """The chapter's training with what is different, or that of a quick look."""
+    return QUICK if settings.quick else LanguageTraining(**training)
 
 
 def sized(settings: Settings, **config: Any) -> dict[str, Any]:

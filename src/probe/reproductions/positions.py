@@ -6,34 +6,35 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from probe.models.config import make_config
+from probe.models.config import ModelConfig, make_config
+from probe.models.transformer import Transformer
 from probe.reproductions.claims import (
     Claim,
     Figure,
-    Job,
     Measured,
     Reproduction,
     Settings,
-    Tell,
     about,
     above,
     below,
     within,
 )
-from probe.reproductions.language import QUICK, LanguageTraining, measured, perplexity, sized, text_of
+from probe.reproductions.language import LanguageTraining, lasting, perplexity, sized, text_of, trained
 
 KINDS = ("alibi", "learned", "rope", "sinusoidal", "none")
 READ_AT = (64, 128, 256)
 """Windows; the first is what is trained on. Learned positions beyond it are there, and were never trained."""
 
 
-def _measure(kind: str, settings: Settings, seed: int, tell: Tell) -> dict[str, Any]:
-    training = QUICK if settings.quick else LanguageTraining(window=READ_AT[0])
+def _plan(kind: str, settings: Settings) -> tuple[ModelConfig, LanguageTraining]:
     config = make_config("one-block", **sized(settings) | {"position": kind, "n_ctx": READ_AT[-1]})
-    model, found = measured(config, settings, training, seed, tell)
+    return config, lasting(settings, window=READ_AT[0])
+
+
+def _read(model: Transformer, settings: Settings) -> dict[str, Any]:
     assert settings.corpus is not None
     text, most = text_of(settings.corpus), 2000 if settings.quick else None
-    return found | {f"read at {window}": perplexity(model, text.held_out, window, most) for window in READ_AT}
+    return {f"read at {window}": perplexity(model, text.held_out, window, most) for window in READ_AT}
 
 
 def _at(kind: str, window: int) -> Callable[[Measured], float]:
@@ -63,7 +64,7 @@ POSITIONS = Reproduction(
     name="positions",
     title="Trained on windows of 64, read at 64, 128 and 256",
     setting="one block of the ladder with windows of 64; perplexity of the held-out tenth in windows laid end to end",
-    jobs=[Job(key=kind, measure=partial(_measure, kind)) for kind in KINDS],
+    jobs=[trained(kind, partial(_plan, kind), _read) for kind in KINDS],
     claims=[
         *(
             Claim(statement=f"{kind}, read at {window}", value=_at(kind, window))

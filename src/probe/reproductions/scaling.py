@@ -30,10 +30,12 @@ from probe.reproductions.claims import (
     above,
     within,
 )
-from probe.reproductions.language import QUICK, LanguageTraining, measured, sized, started, text_of
+from probe.reproductions.language import LanguageTraining, lasting, sized, started, text_of, trained
 
 VARIANCES = {4: 3.975, 16: 16.071, 64: 64.249, 256: 253.065, 1024: 1015.562}
 """Width -> the chapter's variance of q·k over twenty thousand random pairs."""
+DEVIATIONS = {4: 1.994, 16: 4.009, 64: 8.016, 256: 15.908, 1024: 31.868}
+"""Width -> its standard deviation, the chapter's."""
 PAIRS, ROWS, KEYS = 20_000, 2_000, 64
 FROZEN = 0.99
 """A row whose largest weight is above this is called frozen: almost no gradient passes its softmax."""
@@ -88,11 +90,13 @@ def _started(settings: Settings, seed: int, tell: Tell) -> dict[str, Any]:
     return scores_of(started(config, Generator().manual_seed(seed)), _some_windows(settings, config.n_ctx))
 
 
-def _trained(d_head: int, divided: bool, settings: Settings, seed: int, tell: Tell) -> dict[str, Any]:
-    training = LanguageTraining() if d_head == 32 else LanguageTraining(steps=1500, batch=32)
-    training = QUICK if settings.quick else training
-    model, found = measured(_config(d_head, divided, settings), settings, training, seed, tell)
-    return found | scores_of(model, _some_windows(settings, training.window))
+def _plan(d_head: int, divided: bool, settings: Settings) -> tuple[ModelConfig, LanguageTraining]:
+    training = lasting(settings) if d_head == 32 else lasting(settings, steps=1500, batch=32)
+    return _config(d_head, divided, settings), training
+
+
+def _looked_into(model: Transformer, settings: Settings) -> dict[str, Any]:
+    return scores_of(model, _some_windows(settings, lasting(settings).window))
 
 
 def scores_of(model: Transformer, tokens: Tensor) -> dict[str, float]:
@@ -131,6 +135,8 @@ def _of(d_head: int, divided: bool, number: str) -> Callable[[Measured], float]:
 
 def _figures(by_seed: Mapping[int, Measured]) -> Sequence[Figure]:
     runs = [m["random pairs"] for m in by_seed.values() if "random pairs" in m]
+    if not runs:
+        return ()
     series = {
         name: [(width, sum(m[f"effective {name} {width}"] for m in runs) / len(runs)) for width in VARIANCES]
         for name in ("divided", "undivided")
@@ -149,10 +155,14 @@ SCALING = Reproduction(
     setting="twenty thousand random pairs; rows of 64 scores; models at the ladder's setting (d_head 32) "
     "or with one head, no norm, 1,500 steps of 32 windows",
     jobs=[
-        Job(key="random pairs", measure=_random),
-        Job(key="at the start", measure=_started),
+        Job(
+            key="random pairs", measure=_random, made_of=lambda settings: {"pairs": PAIRS, "rows": ROWS, "keys": KEYS}
+        ),
+        Job(
+            key="at the start", measure=_started, made_of=lambda settings: _config(1024, False, settings).as_dict()
+        ),
         *(
-            Job(key=_job(d_head, divided), measure=partial(_trained, d_head, divided))
+            trained(_job(d_head, divided), partial(_plan, d_head, divided), _looked_into)
             for d_head in (256, 1024, 32)
             for divided in (True, False)
         ),
@@ -161,6 +171,13 @@ SCALING = Reproduction(
         *(
             _random_claim(f"Var(q·k), width {width}", f"variance {width}", about(figure, 0.05), f"{figure}", ".3f")
             for width, figure in VARIANCES.items()
+        ),
+        *(
+            Claim(
+                statement=f"… its standard deviation, width {width}", rule=about(figure, 0.025), chapter=f"{figure}",
+                value=lambda m, width=width: math.sqrt(m["random pairs"][f"variance {width}"]), form=".3f",
+            )
+            for width, figure in DEVIATIONS.items()
         ),
         _random_claim("effective tokens of 64, one row, width 256, divided", "one row divided 256", within(20, 64)),
         _random_claim("… undivided: one token of 64", "one row undivided 256", within(1, 1.5), "1"),

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from probe.errors import ProbeError
-from probe.files import read_json
+from probe.files import digest, read_json
 from probe.models.config import ModelConfig
 from probe.models.transformer import Transformer, parameter_count
-from probe.reproductions.claims import Claim, Job, Measured, Reproduction, Settings, Tell, exactly
+from probe.reproductions.claims import Claim, Job, Measured, NotRun, Reproduction, Settings, Tell, exactly
 
 GPT2_SMALL = ModelConfig(
     d_vocab=50257, n_ctx=1024, n_layers=12, n_heads=12, d_model=768, biases="all", tied=True
@@ -68,13 +68,23 @@ def of_gpt2_settings(settings: Mapping[str, Any], where: str) -> ModelConfig:
     """The configuration of ours that has the size of a Hugging Face `config.json` of the GPT-2 family."""
     names = ("vocab_size", "n_positions", "n_layer", "n_head", "n_embd")
     for name in names:
-        if not isinstance(settings.get(name), int):
+        if type(settings.get(name)) is not int:
             raise ProbeError(f"{where}: {name} is missing or no number; a config.json of GPT-2, or one of probe's runs")
+    d_mlp, tied = settings.get("n_inner"), settings.get("tie_word_embeddings", True)
+    if d_mlp is not None and type(d_mlp) is not int:
+        raise ProbeError(f"{where}: n_inner {d_mlp!r} is no number")
+    if not isinstance(tied, bool):
+        raise ProbeError(f"{where}: tie_word_embeddings {tied!r} is neither true nor false")
+    if settings.get("add_cross_attention"):
+        raise ProbeError(f"{where}: add_cross_attention: the closed form is that of a model without it")
     d_vocab, n_ctx, n_layers, n_heads, d_model = (settings[name] for name in names)
-    return ModelConfig(
-        d_vocab=d_vocab, n_ctx=n_ctx, n_layers=n_layers, n_heads=n_heads, d_model=d_model,
-        d_mlp=settings.get("n_inner") or -1, biases="all", tied=settings.get("tie_word_embeddings", True),
-    )  # fmt: skip
+    try:
+        return ModelConfig(
+            d_vocab=d_vocab, n_ctx=n_ctx, n_layers=n_layers, n_heads=n_heads, d_model=d_model,
+            d_mlp=d_mlp or -1, biases="all", tied=tied,
+        )  # fmt: skip
+    except ProbeError as error:
+        raise ProbeError(f"{where}: {error}") from None
 
 
 def _measure_blocks(settings: Settings, seed: int, tell: Tell) -> dict[str, Any]:
@@ -105,11 +115,19 @@ def _measure_own(settings: Settings, seed: int, tell: Tell) -> dict[str, Any]:
     if values.get("model_type", "gpt2") != "gpt2":
         raise ProbeError(f"{where}: model_type {values['model_type']!r}: the closed form is that of gpt2")
     config = of_gpt2_settings(values, where)
-    return {
-        "closed form": closed_form(config)["total"],
-        "ours": counted(config),
-        "theirs": counted_by_transformers(values),
-    }
+    try:
+        theirs = counted_by_transformers(values)
+    except Exception as error:  # whatever its configuration class raises for a value that it does not know
+        raise ProbeError(f"{where}: transformers cannot build it ({type(error).__name__}: {error})") from None
+    return {"closed form": closed_form(config)["total"], "ours": counted(config), "theirs": theirs}
+
+
+def _own(m: Measured, number: str) -> float:
+    """Of the user's own configuration: how far a count is from the closed form."""
+    own = m["own config"]
+    if number not in own:
+        raise NotRun(number)
+    return own[number] - own["closed form"]
 
 
 def _part(name: str, chapter: int, statement: str = "") -> Claim:
@@ -130,9 +148,12 @@ SIZES = Reproduction(
     title="The size of a model is arithmetic",
     setting="counted on the meta device, which holds shapes and no weights",
     jobs=[
-        Job(key="blocks", measure=_measure_blocks, seeded=False),
-        Job(key="gpt2", measure=_measure_gpt2, seeded=False),
-        Job(key="own config", measure=_measure_own, seeded=False),
+        Job(key="blocks", measure=_measure_blocks, seeded=False, made_of=lambda settings: {"widths": list(WIDTHS)}),
+        Job(key="gpt2", measure=_measure_gpt2, seeded=False, made_of=lambda settings: GPT2_SMALL.as_dict()),
+        Job(
+            key="own config", measure=_measure_own, seeded=False,
+            made_of=lambda settings: {"config": settings.config and digest(settings.config.read_bytes())},
+        ),
     ],
     claims=[
         Claim(
@@ -157,11 +178,11 @@ SIZES = Reproduction(
         _part("theirs", 124_439_808, "GPT-2 small, tied total: transformers' GPT-2, counted"),
         Claim(
             statement="your own config: our model, counted, minus the closed form",
-            value=lambda m: m["own config"]["ours"] - m["own config"]["closed form"], rule=exactly(0), form=".0f",
+            value=lambda m: _own(m, "ours"), rule=exactly(0), form=".0f",
         ),
         Claim(
             statement="your own config: transformers' GPT-2, counted, minus the closed form",
-            value=lambda m: m["own config"]["theirs"] - m["own config"]["closed form"], rule=exactly(0), form=".0f",
+            value=lambda m: _own(m, "theirs"), rule=exactly(0), form=".0f",
         ),
     ],
     notes=_notes,
