@@ -31,8 +31,8 @@ format: $(STAMP)
 	@$(BIN)/ruff format src tests benchmarks notebooks docs
 	@$(BIN)/ruff check --fix src tests benchmarks notebooks docs
 
-bench: $(STAMP)  ## every speed claim of the README, with its peer in the same run
-	@$(BIN)/python benchmarks/command_to_run.py
+bench: $(STAMP)  ## the speed claims of the README, with their peers in the same run
+	@for script in command_to_run sweep language_step; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 docs: $(STAMP)  ## the API page from the docstrings: docs/api/probe.html
 	@$(BIN)/python docs/api.py

@@ -105,9 +105,9 @@ mended = probe.audit_of("agreement-mended.csv")
 mended
 
 # %% [markdown]
-# *Clean* is a claim with a number: no auditor's interval reaches more than the declared margin above chance. Here it
-# can be said exactly why. *The dog near the cats wait* is bad, *the cats near the dog wait* is good, and both are the
-# same bag of words. Whoever answers this file has used the order.
+# *Clean* is a claim with a number: no order-blind auditor's interval reaches more than the declared margin above
+# chance. Here it can be said exactly why. *The dog near the cats wait* is bad, *the cats near the dog wait* is good,
+# and both are the same bag of words. Whoever answers this file has used the order.
 
 # %%
 assert mended.verdict == "clean"

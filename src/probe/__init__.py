@@ -18,7 +18,7 @@ From a task to what causes the answer, one call each; a run's folder keeps what 
     probe.figure(run, "trace")                                   # the picture of it
     probe.audit_of("pairs.csv")                                  # what else could answer, in your own data
 
-The notebooks in `notebooks/` use nothing else.
+The notebooks in `notebooks/` use nothing but public names.
 """
 
 from __future__ import annotations

@@ -27,6 +27,12 @@ class CheckFailed(ProbeError):
     exit_code = 1
 
 
+def check_seed(seed: int) -> None:
+    """Refuse a seed that not every generator takes: 0 to 2^31 - 1."""
+    if not 0 <= seed < 2**31:
+        raise ProbeError(f"seed = {seed}: must be in 0 … 2^31 - 1")
+
+
 def nearest(word: str, choices: Iterable[str], *, n: int = 3) -> str:
     """Name the choices that look most like `word`, or all of them when none does.
 

@@ -42,7 +42,7 @@ def logit_difference(
 def score(
     logits: Float[Tensor, "example d_vocab"], answer: Int[Tensor, " example"], distractor: Int[Tensor, " example"]
 ) -> Score:
-    """Score logits at the position that has to name the answer. A tie of k words earns 1/k (EVIDENCE, "Accuracy").
+    """Score logits at the position that has to name the answer. A tie of k words earns 1/k.
 
     Three words, two sentences; the second one is a tie of all three:
 

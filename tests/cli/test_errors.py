@@ -77,6 +77,18 @@ WRONG = [
 ]
 
 
+WRONG += [
+    (["audit", "winograd-hard", "--seed", "-1"], 2, ["seed = -1"]),
+    (["audit", "winograd-hard", "--shuffles", "0"], 2, ["--shuffles 0", "1 or more"]),
+    (["audit", "winograd-hard", "--jobs", "-1"], 2, ["--jobs -1"]),
+    (["generate-task", "winograd-hard", "--seed", "-1"], 2, ["seed = -1"]),
+    (["train", "--seed", "1", "--seeds", "0-3"], 2, ["--seed and --seeds"]),
+    (["train", "--resume", "latest", "--seed", "3"], 2, ["--seed cannot be given"]),
+    (["train", "--resume", "latest", "--device", "cpu"], 2, ["--device cannot be given"]),
+    (["attn-map", "the animal", "--json", "--format", "svg"], 2, ["--json", "--format svg"]),
+]
+
+
 @pytest.mark.parametrize(("arguments", "code", "parts"), WRONG, ids=[" ".join(case[0]) for case in WRONG])
 def test_wrong_usage_is_answered_with_what_and_what_to_do(probe, arguments, code, parts):
     said = probe(*arguments)
@@ -115,6 +127,32 @@ def test_looking_wrongly_is_answered_too(probe, runs, arguments, code, parts):
     assert said.code == code
     for part in parts:
         assert part in said.err
+
+
+NAMED_WRONG = [
+    (["report", "--out", "r.pdf"], "ends in .pdf, and what is written is html"),
+    (["report", "--out", "r.html", "--format", "md"], "ends in .html, and what is written is md"),
+    (["figure", "training", "--out", "r.svg", "--format", "pdf"], "ends in .svg, and what is written is pdf"),
+    (["compare", "latest", "latest"], "two runs or more"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "part"), NAMED_WRONG, ids=[" ".join(case[0]) for case in NAMED_WRONG])
+def test_a_file_is_not_given_the_name_of_another_kind(probe, runs, run, arguments, part):
+    said = probe(*[run.name if word == "latest" else word for word in arguments], "--runs", runs)
+    assert said.code == 2 and part in said.err
+    assert not list(Path().glob("r.*"))
+
+
+def test_a_task_in_a_folder_of_its_own_is_the_one_that_is_named_next(probe):
+    said = probe("generate-task", "winograd-easy", "--out", "mine/easy")
+    assert "next: probe train --blocks 2 --task mine/easy" in said.err
+
+
+def test_an_audit_says_whether_a_task_is_the_one_that_ships(probe):
+    probe("generate-task", "winograd-hard", "--set", "split.held_out=0.3", "--quiet")
+    assert "as it ships" in probe("audit", "winograd-hard").out
+    assert "changed from the one that ships" in probe("audit", "data/winograd-hard").out
 
 
 def test_nothing_said_is_help(probe):

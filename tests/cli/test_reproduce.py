@@ -93,7 +93,8 @@ def test_a_further_seed_that_was_run_stays_in_the_table(
         (["ladder", "--corpus", "nothing.txt"], 3, "--corpus nothing.txt: no such file"),
         (["sizes", "--config", "nothing.json"], 2, "--config nothing.json: no such file"),
         (["cost", "--config", "any.json"], 2, "only sizes reads one"),
-        (["identities", "--seeds", "0"], 2, "--seeds 0"),
+        (["identities", "--seeds", "0"], 2, "--seeds 0: how many"),
+        (["identities", "--seeds", "0-3"], 2, "--seeds 0-3: how many"),
         (["identities", "--processes", "0"], 2, "--processes 0"),
     ],
 )

@@ -88,7 +88,7 @@ GOLDEN = """\
 a b c
 says after position 2 (c):  a 75.0%  c 25.0%   right
 logits:  a 2.00  c -1.00
-block 1  a:0.25 b:0.25 c:0.50
+block 1  a@0:0.25 b@1:0.25 c@2:0.50
   L0H0           c@2 ##    0.50          a@0 #     0.25          b@1 #     0.25
 """
 

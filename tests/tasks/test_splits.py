@@ -31,8 +31,9 @@ shares = st.floats(0.01, 0.99)
 
 
 @given(
-    st.integers(2, 8), st.sampled_from(["reversed-pair", "held-out-pair", "random-rows"]), shares, shares, st.integers()
-)
+    st.integers(2, 8), st.sampled_from(["reversed-pair", "held-out-pair", "random-rows"]), shares, shares,
+    st.integers(0, 2**31 - 1),
+)  # fmt: skip
 def test_a_split_keeps_its_promise_or_says_why_not(nouns, method, validation, held_out, seed):
     try:
         data = make_dataset(small(nouns, method, validation, held_out), seed)

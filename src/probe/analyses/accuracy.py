@@ -1,6 +1,6 @@
 """How often a model is right, with intervals that count noun pairs rather than sentences.
 
-Sentences of one noun pair are no independent evidence: whole pairs are drawn (EVIDENCE, "Accuracy on a cloze"). Where
+Sentences of one noun pair are no independent evidence: whole pairs are drawn. Where
 every answer is right, Wilson's interval over the pairs stands in, because a resample of equal values knows no doubt.
 """
 

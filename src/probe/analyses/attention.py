@@ -3,7 +3,7 @@
 Weights and scores are those of one forward pass: weight = softmax over keys of score, score = q·k / sqrt(d_head)
 (Vaswani et al. 2017, section 3.2.1). At layer 0 a query depends on its own word and index alone, so in two sentences
 that share them the scores on shared keys are bit-equal; the weights need not be, because a changed word's key
-competes in the softmax (EVIDENCE, "Attention is not an explanation by itself").
+competes in the softmax.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 At layer 0 a query depends on its own word and index alone, so in two sentences that share them the scores on shared
 keys are bit-equal. The *weights* need not be: a changed word's key competes in the softmax, and so a first-layer head
-can be gated by a word it has not fetched (EVIDENCE, "Attention is not an explanation by itself").
+can be gated by a word it has not fetched.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from probe.audit.retention import AnswerFunction, shuffle_retention
 from probe.audit.single import z_scores
 from probe.audit.statistics import Clusters
 from probe.audit.trial import Setting, try_all
-from probe.errors import ProbeError
+from probe.errors import ProbeError, check_seed
 from probe.tasks.readers import Reading, pooled
 from probe.tasks.readers.questions import with_split
 
@@ -51,10 +51,13 @@ def audit(
         progress: told the name of each auditor as it starts.
 
     Raises:
-        ProbeError: a margin that is none, or readings that ask different things.
+        ProbeError: a margin, a seed or a number of shuffles that is none, or readings that ask different things.
     """
     if not 0 < margin < 0.5:
         raise ProbeError(f"--margin {margin}: a share above chance, between 0 and 0.5")
+    if shuffles < 1:
+        raise ProbeError(f"--shuffles {shuffles}: must be 1 or more")
+    check_seed(seed)
     start = time.perf_counter()
     notes: list[str] = []
     whole = reading if against is None else _joined(reading, against)

@@ -28,8 +28,6 @@ class Auditor:
     kinds: tuple[str, ...] = ("pair", "cloze", "label")
     counts: bool = True
     """Whether it counts in the verdict: order-blind, or a fixed place. The others say how little order suffices."""
-    family: str = ""
-    """Which of EVIDENCE's eight it belongs to."""
 
     def answer(self, material: Material, folds: Sequence[Fold]) -> Answers:
         """Learn on the train side of each fold, answer the test side."""
@@ -46,77 +44,63 @@ AUDITORS = (
         what="the place of the option in the file's list",
         features=single.option_index,
         kinds=CLOZE,
-        family="single",
     ),
     Auditor(
         name="candidate-position",
         what="which candidate is mentioned first, second or never",
         features=single.candidate_position,
         kinds=CLOZE,
-        family="single",
     ),
     Auditor(
         name="counting",
         what="how often the prompt holds the candidate",
         features=single.counting,
         kinds=CLOZE,
-        family="single",
     ),
-    Auditor(
-        name="copying", what="the label stands in the text", other=single.copying, kinds=("label",), family="single"
-    ),
+    Auditor(name="copying", what="the label stands in the text", other=single.copying, kinds=("label",)),
     Auditor(
         name="prior",
         what="the candidates alone: some are the answer more often",
         features=single.prior,
         kinds=CLOZE,
-        family="partial",
     ),
     Auditor(
         name="frequency",
         what="how frequent the candidate's words are in the file",
         other=single.frequency,
         kinds=CLOZE,
-        family="single",
     ),
-    Auditor(name="length", what="tokens and characters", features=single.length, family="single"),
-    Auditor(
-        name="single-token", what="the one token that tells most", other=single.best_token(bags.words), family="single"
-    ),
+    Auditor(name="length", what="tokens and characters", features=single.length),
+    Auditor(name="single-token", what="the one token that tells most", other=single.best_token(bags.words)),
     Auditor(
         name="collocation",
         what="the candidate that keeps company with the other words, no label seen",
         other=company.collocation,
         kinds=CLOZE,
-        family="bags",
     ),
     Auditor(
         name="agreement",
         what="the deciding word's ending, on words never trained on",
         other=company.agreement,
         kinds=CLOZE,
-        family="bags",
     ),
     Auditor(
         name="fixed-order",
         what="a ranking of the names tells which stands first",
         other=company.fixed_order,
         kinds=CLOZE,
-        family="bags",
     ),
     Auditor(
         name="fluency",
         what="unigram language model, no label seen",
         other=fluency.unigram,
         kinds=("pair", "cloze"),
-        family="fluency",
     ),
-    Auditor(name="bag-of-words", what="logistic regression on unordered words", features=bags.words, family="bags"),
+    Auditor(name="bag-of-words", what="logistic regression on unordered words", features=bags.words),
     Auditor(
         name="bag-of-pairs",
         what="logistic regression on unordered pairs of words",
         features=bags.pairs,
-        family="bags",
     ),
     # order-aware: not cheats, but how little order suffices
     Auditor(
@@ -125,7 +109,6 @@ AUDITORS = (
         other=single.best_token(single.placed_tokens),
         kinds=("pair", "label"),
         counts=False,
-        family="single",
     ),
     Auditor(
         name="first-3",
@@ -133,7 +116,6 @@ AUDITORS = (
         features=parts.window(3),
         kinds=("pair", "label"),
         counts=False,
-        family="partial",
     ),
     Auditor(
         name="last-1",
@@ -141,28 +123,21 @@ AUDITORS = (
         features=parts.window(-1),
         kinds=("pair", "label"),
         counts=False,
-        family="partial",
     ),
-    Auditor(
-        name="last-3", what="bag of the last three tokens", features=parts.window(-3), counts=False, family="partial"
-    ),
+    Auditor(name="last-3", what="bag of the last three tokens", features=parts.window(-3), counts=False),
     Auditor(
         name="bigram-fluency",
         what="bigram language model, no label seen",
         other=fluency.bigram,
         kinds=("pair", "cloze"),
         counts=False,
-        family="fluency",
     ),
-    Auditor(
-        name="n-grams", what="bigrams and trigrams", features=local_order.ngrams, counts=False, family="local order"
-    ),
+    Auditor(name="n-grams", what="bigrams and trigrams", features=local_order.ngrams, counts=False),
     Auditor(
         name="places",
         what="tokens with their places",
         features=local_order.places,
         counts=False,
-        family="local order",
     ),
     Auditor(
         name="mention-and-word",
@@ -170,7 +145,6 @@ AUDITORS = (
         features=local_order.mention_and_word,
         kinds=CLOZE,
         counts=False,
-        family="local order",
     ),
 )
 
@@ -183,7 +157,6 @@ def without_slots(material: Material) -> list[Auditor]:
             what=f"bag of words without the {slot}",
             features=parts.without(slot),
             kinds=CLOZE,
-            family="partial",
         )
         for slot in parts.slots(material)
     ]

@@ -22,7 +22,13 @@ def attn_map(
     average: Annotated[bool, typer.Option("--average", help="Only the mean of each block.")] = False,
     against: Annotated[str | None, typer.Option(help="A second sentence to compare with.", metavar="SENTENCE")] = None,
     pair: Annotated[bool, typer.Option("--pair", help="Compare with the other sentence of the minimal pair.")] = False,
-    query: Annotated[str | None, typer.Option(help="The row to read out; the one that names the answer.")] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(
+            help="The row to read out: a word that stands once, or a position (negative: from the end); by default "
+            "the one before the answer."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the pictures; the run's by default.", metavar="DIR")
     ] = None,
@@ -40,6 +46,8 @@ def attn_map(
 
     if format not in FORMATS:
         raise ProbeError(f"--format {format}: {nearest(format, FORMATS)}")
+    if json and format in ("svg", "png", "html"):
+        raise ProbeError(f"--json prints numbers and --format {format} writes a picture; give one of them")
     if sum((head is not None, average)) > 1:
         raise ProbeError("--head and --average exclude each other")
     if against is not None and pair:

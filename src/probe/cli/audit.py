@@ -14,7 +14,9 @@ def audit(
     data: Annotated[
         list[str], typer.Argument(help="Task names, task files, folders, data files, or - for standard input.")
     ],
-    against: Annotated[str, typer.Option(help="A training set: look for leaks between it and DATA.")] = "",
+    against: Annotated[
+        str, typer.Option(help="A training set: its leaks into DATA are counted, and what learns learns from it too.")
+    ] = "",
     pool: Annotated[bool, typer.Option("--pool", help="Audit all DATA as one set.")] = False,
     format: Annotated[str, typer.Option(help="Override the sniffed form: jsonl, csv, tsv, xml, blocks, …")] = "",
     map: Annotated[list[str] | None, typer.Option("--map", help="FIELD=COLUMN, e.g. good=a; may be repeated.")] = None,
@@ -67,6 +69,8 @@ def audit(
         seed=seed,
         shuffles=shuffles,
     )
+    if jobs < 0:
+        raise ProbeError(f"--jobs {jobs}: must be 0 (as many as there are cores) or more")
     if run and model:
         raise ProbeError("--run and --model both name a model to ask; give one of them")
     asked = None

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from probe.cli.options import AsJson, Quiet, RunsDir, hint, print_json
+from probe.cli.options import AsJson, Quiet, RunsDir, check_suffix, hint, print_json
 from probe.errors import ProbeError
 from probe.processes import available_cores
 
@@ -26,9 +26,10 @@ def compare(
     from probe.report.document import Table
     from probe.report.plain import report_text
 
-    if len(run) < 2:
+    opened = list({each.name: each for each in (store.open_run(runs, name) for name in run)}.values())
+    if len(opened) < 2:
         raise ProbeError("probe compare wants two runs or more; `probe runs` lists them")
-    opened = [store.open_run(runs, name) for name in run]
+    check_suffix(out, "html", "htm")
     made, missing = lab.report_on(opened, lambda doing: hint(doing, quiet or json), available_cores())
     path = out or lab.report_path(opened, "html")
     lab.write_report(made, path, "html")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from probe.cli.options import AsJson, Quiet, RunsDir, hint, print_json
+from probe.cli.options import AsJson, Quiet, RunsDir, check_suffix, hint, print_json
 from probe.errors import ProbeError, nearest
 
 KINDS = ("svg", "png", "pdf")
@@ -48,6 +48,7 @@ def figure(
     for option, given, choices in (("--format", kind, KINDS), ("--style", style, STYLES)):
         if given not in choices:
             raise ProbeError(f"{option} {given}: {nearest(given, choices)}")
+    check_suffix(out, kind)
     found = store.open_run(runs, run)
     drawn = lab.figure(found, name, lambda said: hint(said, quiet or json), sentence)
     if part is not None:

@@ -13,7 +13,7 @@ from probe.cli.options import AsJson, Quiet, hint, parse_settings, print_json
 def generate_task(
     name: Annotated[str, typer.Argument(help="A task (`probe tasks` lists them) or the path of a task file of yours.")],
     out: Annotated[Path | None, typer.Option(help="Folder to write; data/NAME by default.", metavar="DIR")] = None,
-    seed: Annotated[int, typer.Option(help="Of the split and, for sequences, of the sentences.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the split and, for sequences, of the sentences.")] = 0,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Change a key of the task file.", metavar="KEY=VALUE")
     ] = None,
@@ -59,4 +59,4 @@ def generate_task(
         f"   (has an entry for {counts.transfer.coverage:.0%})"
     )
     print(f"\nwritten to {folder}/")
-    hint("next: probe train --blocks 2", quiet)
+    hint("next: probe train --blocks 2" + (f" --task {folder}" if out is not None else ""), quiet)

@@ -24,7 +24,8 @@ def heads(
         str | None, typer.Option(help="The newest run of this task; trained now where there is none.")
     ] = None,
     rows: Annotated[
-        bool, typer.Option("--rows", help="Instead: the answer's place over every word of the contrast.")
+        bool,
+        typer.Option("--rows", help="Instead: where the place before the answer looks, for each word of the contrast."),
     ] = False,
     formation: Annotated[
         bool, typer.Option("--formation", help="Instead: what formed when, over the run's checkpoints.")

@@ -45,6 +45,12 @@ def consoles() -> tuple[Console, Console]:
     return stdout, Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
+def check_suffix(out: Path | None, kind: str, *also: str) -> None:
+    """Refuse a file whose name says that it holds something else than what is written; without a suffix any is fine."""
+    if out is not None and out.suffix and out.suffix.lower().removeprefix(".") not in (kind, *also):
+        raise ProbeError(f"--out {out}: its name ends in {out.suffix}, and what is written is {kind}")
+
+
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
     """`--set key=value` pairs; a value is TOML where it parses as TOML, else the text itself.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from probe.cli.options import AsJson, Quiet, RunsDir, hint, print_json
+from probe.cli.options import AsJson, Quiet, RunsDir, check_suffix, hint, print_json
 from probe.errors import ProbeError
 from probe.processes import available_cores
 
@@ -36,9 +36,10 @@ def report(
     if format is not None and format not in FORMATS:
         raise ProbeError(f"--format {format}: {nearest(format, FORMATS)}")
     opened = [store.open_run(runs, name) for name in run] if run else [store.open_run(runs)]
-    kind = format or ("md" if out is not None and out.suffix == ".md" else "html")
+    kind = format or ("md" if out is not None and out.suffix in (".md", ".markdown") else "html")
     if out is not None and out.is_dir():
         raise ProbeError(f"--out {out} is a folder; name a file in it")
+    check_suffix(out, kind, *(("htm",) if kind == "html" else ("markdown",)))
     made, missing = lab.report_on(opened, lambda doing: hint(doing, quiet or json), available_cores())
     path = out or lab.report_path(opened, kind)
     files = lab.write_report(made, path, kind)

@@ -14,7 +14,9 @@ from probe.processes import available_cores
 
 def reproduce(
     name: Annotated[str | None, typer.Argument(help="One of those that --list shows, or all.")] = None,
-    seeds: Annotated[int | None, typer.Option(help="Training seeds of each row; each has its own default.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="How many training seeds of each row (16: 0 to 15).", metavar="N")
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Small and short: shows that it runs, proves nothing.")
     ] = False,
@@ -43,6 +45,9 @@ def reproduce(
         return
     if name is None:
         raise ProbeError(f"name a reproduction: {', '.join(MINUTES)}, or all; --list says what each takes")
+    if seeds is not None and not (seeds.isdecimal() and int(seeds)):
+        raise ProbeError(f"--seeds {seeds}: how many, 1 or more; they are 0, 1, 2, …")
+    asked = None if seeds is None else int(seeds)
     if processes is not None and processes < 1:
         raise ProbeError(f"--processes {processes}: must be 1 or more")
     from probe.lab import reproducing as lab
@@ -61,7 +66,7 @@ def reproduce(
     for one in chosen:
         text, own = corpus if one.needs_corpus else None, config if one.name == "sizes" else None
         settings = Settings(quick=quick, corpus=text, config=own)
-        rows = lab.rows_of(one, settings, seeds, out)
+        rows = lab.rows_of(one, settings, asked, out)
         try:
             if not judge:
                 at_once = 1 if one.alone else processes or available_cores()
@@ -69,7 +74,7 @@ def reproduce(
                     rows, at_once, lambda row, said: hint(f"{row.name} {row.key} seed {row.seed}: {said}", quiet)
                 )
         finally:  # what was run before an interruption is judged and kept, with what earlier commands had run
-            count = lab.seeds_there(one, settings, out) if seeds is None else seeds
+            count = lab.seeds_there(one, settings, out) if asked is None else asked
             judged, section = lab.write_section(one, lab.rows_of(one, settings, count, out), settings, out)
         found[one.name] = [lab.as_dict(each) for each in judged]
         failed += [each.claim.statement for each in judged if each.failed]

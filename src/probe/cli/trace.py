@@ -24,8 +24,12 @@ def trace(
     ] = None,
     pairs: Annotated[int | None, typer.Option(help="About so many held-out pairs; all by default.")] = None,
     evidence: Annotated[
-        bool, typer.Option(help="Put the circuit to the tests: faithfulness, random circuits, …")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--evidence/--no-evidence",
+            help="Of one run: put the circuit to the tests (faithfulness, random circuits, …); done by default.",
+        ),
+    ] = None,
     seeds: Annotated[
         bool, typer.Option("--seeds", help="All seeds of the run's sweep: strategies, stability.")
     ] = False,
@@ -36,7 +40,8 @@ def trace(
     """Break the model on purpose: which parts cause the answer, by which way, in how many hops.
 
     Of several runs, or with --seeds of all runs of a sweep, the strategies are counted and the circuits compared, heads
-    matched by what they do. Exit code 1 where a null does not hold: then no number counts.
+    matched by what they do. Exit code 1 where a check fails (own values put back change nothing, everything from the
+    other sentence changes all): then no number counts.
     """
     from probe import store
 
@@ -47,8 +52,10 @@ def trace(
         opened = list({each.name: each for first in opened for each in store.siblings(first)}.values())
         if len(opened) < 2:
             raise ProbeError("--seeds: this run has no siblings that differ in the seed alone; train some: --seeds 0-7")
+    if evidence and len(opened) > 1:
+        raise ProbeError("--evidence is for one run; of several, strategies are counted and circuits compared")
     if len(opened) == 1:
-        _one(opened[0], pairs, evidence, json, quiet)
+        _one(opened[0], pairs, evidence is not False, json, quiet)
     else:
         _several(opened, pairs, json, quiet)
 

@@ -42,14 +42,21 @@ def train(
     lr: Annotated[float | None, typer.Option(help="Highest learning rate.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Sentences a step.")] = None,
     optimizer: Annotated[str | None, typer.Option(help="muon or adamw.")] = None,
-    until: Annotated[float | None, typer.Option(help="Stop once validation accuracy reaches this, twice.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the weights and the order of the sentences.")] = 0,
+    until: Annotated[
+        float | None,
+        typer.Option(help="Validation accuracy from which the rate falls to 0; then stop, if it still holds."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the weights and of the order of the sentences; 0 by default.")
+    ] = None,
     seeds: Annotated[str | None, typer.Option(help="Several seeds side by side, as 0-7.", metavar="A-B")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any field of the model or training configuration.", metavar="KEY=VALUE"),
     ] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, or auto: cuda where there is one.")] = "auto",
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda, or auto: cuda where there is one; auto by default.")
+    ] = None,
     threads: Annotated[int | None, typer.Option(help="Threads a process; one by default.")] = None,
     resume: Annotated[str | None, typer.Option(help="Go on with this run.", metavar="RUN")] = None,
     runs: RunsDir = Path("runs"),
@@ -64,7 +71,7 @@ def train(
     if resume is not None:
         named = {"task": task, "blocks": blocks, "variant": variant, "heads": heads, "d-model": d_model, "norm": norm}
         named |= {"position": position, "steps": steps, "lr": lr, "batch-size": batch_size, "optimizer": optimizer}
-        named |= {"until": until, "seeds": seeds, "set": settings, "threads": threads}
+        named |= {"until": until, "seeds": seeds, "set": settings, "threads": threads, "seed": seed, "device": device}
         for option, value in named.items():
             if value is not None:
                 raise ProbeError(f"--resume goes on with the run's own settings, so --{option} cannot be given with it")
@@ -75,17 +82,19 @@ def train(
         return
     if blocks is not None and variant is not None:
         raise ProbeError("--blocks and --variant both say how many blocks; give one of them")
+    if seed is not None and seeds is not None:
+        raise ProbeError("--seed and --seeds both say which seed; give one of them")
     dataset, origin = lab.open_dataset(task, data)
     named = {"n_heads": heads, "d_model": d_model, "position": position, "norm": norm}
     training = {"steps": steps, "lr": lr, "batch_size": batch_size, "optimizer": optimizer, "until": until}
     name, model = _variant(blocks, variant), {key: value for key, value in named.items() if value is not None}
     training = {key: value for key, value in training.items() if value is not None}
     _sort_settings(parse_settings(settings or []), model, training)
-    chosen = parse_seeds(seeds) if seeds is not None else [seed]
+    chosen = parse_seeds(seeds) if seeds is not None else [seed or 0]
     per_process = default_threads() if threads is None else threads
     if per_process < 1:
         raise ProbeError(f"--threads {threads}: must be 1 or more")
-    planned, on = [], _device(device)
+    planned, on = [], _device(device or "auto")
     for each in chosen:
         plan = lab.make_plan(dataset, name, training_for(name, **{**training, "seed": each}), model, on, per_process)
         planned.append(lab.plan_run(plan, runs, sys.argv[1:]))

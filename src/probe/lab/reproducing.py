@@ -68,8 +68,6 @@ def rows_of(reproduction: Reproduction, settings: Settings, seeds: int | None, o
     """Every row, all jobs of a seed before the next seed."""
     name, folder = reproduction.name, folder_of(reproduction.name, settings, out) / "rows"
     count = reproduction.seeds if seeds is None else seeds
-    if count < 1:
-        raise ProbeError(f"--seeds {count}: must be 1 or more")
     # Nothing is run without a corpus; what was run on the chapter's can be judged without it.
     corpus = (settings.corpus and digest(settings.corpus.read_bytes())) or SHA256
     common = {"reproduction": name, "quick": settings.quick, "corpus": corpus if reproduction.needs_corpus else None}

@@ -1,6 +1,6 @@
 """A local Hugging Face model behind TransformerLens's bridge: same hooks, same names as ours. Nothing is fetched.
 
-The bridge would put a beginning-of-sentence token in front by default; here it never does, and scores say so.
+The bridge would put a beginning-of-sentence token in front by default; here it never does.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from typing import Any
 import torch
 
 from probe.errors import NotThere, ProbeError
-
-BOS_POLICY = "no beginning-of-sentence token is put in front"
 
 
 def open_pretrained(folder: Path) -> Any:

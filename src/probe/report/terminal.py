@@ -110,10 +110,10 @@ def _shade(value: float, signed: bool) -> Color:
 
 
 def _print_readout(console: Console, sentence: SentenceView, view: AttentionView, ascii_only: bool) -> None:
-    """The read-out row: each block's mean as the chapter prints it, then each head's three strongest sources."""
+    """The read-out row: each block's mean, then each head's three strongest sources; by position, words repeat."""
     for index, layer in enumerate(view.layers):
         row = sentence.block_means[index, sentence.query]
-        shown = [f"{sentence.tokens[i]}:{row[i]:.2f}" for i in range(sentence.query + 1) if row[i] >= 0.005]
+        shown = [f"{sentence.tokens[i]}@{i}:{row[i]:.2f}" for i in range(sentence.query + 1) if row[i] >= 0.005]
         console.print(Text(f"block {layer + 1}  ", "bold").append(" ".join(shown), "not bold"), highlight=False)
         for name, weights in zip(map_names(view, layer)[1:], sentence.weights[index], strict=True):
             line = Text(f"  {name}  ")

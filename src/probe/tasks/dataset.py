@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from probe.errors import NotThere, ProbeError
+from probe.errors import NotThere, ProbeError, check_seed
 from probe.files import digest, read_json, read_text, to_json, write_atomic
 from probe.tasks import order_blind
 from probe.tasks.examples import Example, vocabulary_words
@@ -54,7 +54,12 @@ class Dataset:
 
 
 def make_dataset(spec: TaskSpec, seed: int = 0) -> Dataset:
-    """Generate and split a task. Same spec and seed, same data set, on any machine."""
+    """Generate and split a task. Same spec and seed, same data set, on any machine.
+
+    Raises:
+        ProbeError: the seed is not in 0 … 2^31 - 1, or the task leaves a side without sentences.
+    """
+    check_seed(seed)
     examples = generate(spec, seed)
     sides = {side: tuple(e for e in examples if e.split == side) for side in SIDES}
     return Dataset(spec=spec, seed=seed, vocabulary=Vocabulary(vocabulary_words(spec)), **sides)

@@ -1,7 +1,7 @@
 """What the order of the words is worth, counted exactly, without a model.
 
-Both counts look at the *bag* of a sentence: the multiset of its prompt's words. EVIDENCE: a set on which a bag scores
-high says nothing about attention.
+Both counts look at the *bag* of a sentence: the multiset of its prompt's words. A set on which a bag scores high
+says nothing about attention.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ class Batch:
     distractor: Int[np.ndarray, " example"]
     positions: dict[str, Int[np.ndarray, " example"]]
     groups: tuple[str, ...]
-    pair_ids: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -92,7 +91,6 @@ class Vocabulary:
                 role: np.array([example.positions[role] for example in examples]) for role in examples[0].positions
             },
             groups=tuple(example.group for example in examples),
-            pair_ids=tuple(example.pair_id for example in examples),
         )
 
     def save(self, path: Path) -> None:

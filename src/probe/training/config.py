@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from probe.errors import ProbeError, nearest
+from probe.errors import ProbeError, check_seed, nearest
 
 Optimizer = Literal["muon", "adamw"]
 
@@ -74,8 +74,7 @@ class TrainingConfig:
         for name in ("steps", "batch_size", "evaluate_every", "checkpoint_every", "cooldown"):
             if getattr(self, name) < 1:
                 raise ProbeError(f"{name} = {getattr(self, name)}: must be 1 or more")
-        if not 0 <= self.seed < 2**31:
-            raise ProbeError(f"seed = {self.seed}: must be in 0 … 2^31 - 1")
+        check_seed(self.seed)
         if self.lr < 0 or self.weight_decay < 0 or self.warmup < 0:
             raise ProbeError(
                 f"lr = {self.lr}, weight_decay = {self.weight_decay}, warmup = {self.warmup}: not negative"

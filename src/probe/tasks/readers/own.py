@@ -9,7 +9,7 @@ from pathlib import Path
 from probe.tasks.dataset import Dataset, load_dataset, make_dataset
 from probe.tasks.examples import Example
 from probe.tasks.readers.questions import Ledger, Question, Reading
-from probe.tasks.spec import load_task
+from probe.tasks.spec import load_task, task_names
 
 
 def of_examples(examples: Iterable[Example], start: int = 1) -> list[Question]:
@@ -33,11 +33,17 @@ def of_examples(examples: Iterable[Example], start: int = 1) -> list[Question]:
 
 
 def of_dataset(dataset: Dataset, source: str, ledger: Ledger) -> Reading:
-    """All sentences of a generated task, train, validation and held_out."""
+    """All sentences of a generated task, train, validation and held_out.
+
+    A task that has the name of one that ships, and asks something else, is said to.
+    """
+    name = dataset.name
+    ships = name in task_names() and load_task(name).digest == dataset.spec.digest
+    as_it_is = ", as it ships" if ships else ", changed from the one that ships" if name in task_names() else ""
     ledger.unit = "sentence"
     for question in of_examples(dataset.examples):
         ledger.add(question)
-    reading = ledger.reading(format=f"probe task {dataset.name} (seed {dataset.seed})", kind="cloze")
+    reading = ledger.reading(format=f"probe task {name}{as_it_is} (seed {dataset.seed})", kind="cloze")
     return replace(reading, source=source, declared_split=dataset.spec.split.method)
 
 
