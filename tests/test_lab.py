@@ -100,6 +100,11 @@ def test_a_planned_run_is_not_finished_and_says_how_to_go_on(tmp_path):
         lab.open_model(run)
 
 
+def test_nothing_to_train_side_by_side_is_refused():
+    with pytest.raises(ProbeError, match="no run to train"):
+        lab.train_side_by_side([], 2)
+
+
 # -- questions -------------------------------------------------------------------------------------------------------
 
 
@@ -247,6 +252,19 @@ def test_looking_again_gives_the_same_tables_from_the_folder(run, looked):
         assert after.meaning() == before.meaning()
 
 
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"layers": [9]}, r"layers: there is no 9; the model has layers 0 … 1"),
+        ({"layers": [0, -1]}, r"layers: there is no -1"),
+        ({"heads": [4]}, r"heads: there is no 4; the model has heads 0 … 3"),
+    ],
+)
+def test_a_layer_or_head_that_is_not_there_is_refused(run, chosen, message):
+    with pytest.raises(ProbeError, match=message):
+        lab.look(run, STEM + "...", **chosen)
+
+
 def test_a_map_that_was_computed_is_shown_without_torch(runs, looked):
     code = (
         "import sys; from probe.cli import run; code = run(sys.argv[1:]);"
@@ -274,6 +292,18 @@ def test_provenance_names_task_weights_and_seed(run):
     assert source.task_digest == load_task("winograd-hard").digest
     assert source.seed == 0
     assert len(source.model_digest) == 64
+
+
+@pytest.mark.parametrize("pairs", [-5, 0, 1])
+def test_fewer_than_two_pairs_are_refused_wherever_they_are_asked_for(run, pairs):
+    asked = (lab.trace_run, lab.evidence_of, lab.sweeps_of, lab.attribution_of, lab.lens_of, lab.examine)
+    for each in (
+        *asked,
+        lambda run, n: lab.trace_runs([run], n),
+        lambda run, n: lab.contrasts_of(lab.run_dataset(run), n),
+    ):
+        with pytest.raises(ProbeError, match=f"pairs = {pairs}: must be 2 or more"):
+            each(run, pairs)
 
 
 def test_a_summary_is_what_the_metrics_say(run):

@@ -32,6 +32,7 @@ def test_a_run_is_found_by_name_by_path_by_its_beginning_and_as_the_latest(runs,
     names = [None, run.name, str(run.path), run.name[:-2]]
     assert {store.open_run(runs, name).path.resolve() for name in names} == {run.path.resolve()}
     assert store.run_names(runs) == [run.name]
+    assert store.open_run(str(runs), run.name).path == run.path, "a folder may be text"
 
 
 def test_what_is_not_there_is_said_with_what_to_do(tmp_path, runs, run):

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from probe.lab import roles_of as roles_of
     from probe.lab import run_dataset as run_dataset
     from probe.lab import stability_of as stability_of
+    from probe.lab import subspaces_of as subspaces_of
     from probe.lab import summary as summary
     from probe.lab import sweeps_of as sweeps_of
     from probe.lab import trace_run as trace_run
@@ -124,7 +125,7 @@ _HOME = {
     "probe.lab": (
         "answer_rows_of ask attention_of attribution_of audit_of contrasts_of drawable evidence_of figure "
         "formation_of heads_of interchange_of keep_model lens_of look make_plan open_model plan_run probes_of "
-        "report_on roles_of run_dataset stability_of summary sweeps_of trace_run train train_here "
+        "report_on roles_of run_dataset stability_of subspaces_of summary sweeps_of trace_run train train_here "
         "train_side_by_side untrained_model write_report"
     ).split(),
     "probe.metrics": ["Score", "logit_difference"],

@@ -112,9 +112,18 @@ def create_run(
     return open_run(root, name)
 
 
-def open_run(root: Path, name: str | None = None) -> Run:
-    """Open a run by name, by path, by the beginning of its name, or the latest one where no name is given."""
-    path = _find(root, name)
+def open_run(root: str | Path, name: str | None = None) -> Run:
+    """Open a run by name, by path, by the beginning of its name, or the latest one where no name is given.
+
+    Args:
+        root: the folder of the runs, as `runs`.
+        name: of the run, or its path, or as much of its beginning as no other run shares; the latest by default.
+
+    Raises:
+        NotThere: no run of this name, no run at all, or a folder without `manifest.json`.
+        ProbeError: several runs begin so; or a manifest that is damaged or of another version.
+    """
+    path = _find(Path(root), name)
     if not (path / "manifest.json").exists():
         raise NotThere(f"{path} is no run folder (it has no manifest.json); `probe runs` lists runs")
     manifest = read_json(path / "manifest.json", "manifest")
@@ -255,7 +264,15 @@ def save_result(run: Run, key: str, result: AnalysisResult) -> None:
 
 
 def load_result(run: Run, key: str) -> AnalysisResult | None:
-    """An analysis that was kept, or None."""
+    """An analysis that was kept, or None.
+
+    Args:
+        run: the run.
+        key: the name of the result, as `trace-edges-adjective`; blanks stand as dashes.
+
+    Raises:
+        ProbeError: the result is damaged.
+    """
     path = run.path / "results" / f"{key}.json"
     if not path.exists():
         return None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from probe import store
+from probe import lab, store
 from probe.cli import run as probe
 from probe.store import Run
 
@@ -48,6 +49,8 @@ def test_text_and_json_say_the_same_and_the_results_are_kept(
         assert kept is not None
         assert len(kept.table) == len(said[name]["table"])
         assert said[name]["convention"] == kept.convention
+        told = re.findall(r"\w+", getattr(lab, f"{name}_of").__doc__)
+        assert set(kept.table.columns) <= set(told), "the docstring names every column"
     at_end = [row for row in said["probes"]["table"] if row["kind"] == "resid_post" and row["metric"] == "accuracy"]
     trained = {row["target"]: row["value"] for row in at_end if row["condition"] == "trained"}
     assert trained["answer"] == 1.0

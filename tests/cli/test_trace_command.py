@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from probe import store
+from probe.analyses.evidence import Evidence
 from probe.cli import run as probe
 
 
@@ -32,7 +35,11 @@ def test_what_stands_behind_a_circuit_is_printed_and_kept(runs: Path, capsys: py
     assert "\x1b" not in text
     run = store.open_run(runs)
     for key in ("evidence-adjective", "subsets-adjective", "sizes-adjective", "attribution-adjective", "lens"):
-        assert store.load_result(run, key) is not None, key
+        result = store.load_result(run, key)
+        assert result is not None, key
+        if key in ("evidence-adjective", "subsets-adjective", "sizes-adjective"):
+            told = re.findall(r"\w+", inspect.getsource(Evidence))
+            assert set(result.table.columns) <= set(told), "the docstrings name every column"
     kept = store.load_result(run, "sweeps-order-of-the-nouns")
     assert kept is not None
     assert set(kept.table["metric"]) == {"noising", "denoising"}
@@ -41,6 +48,12 @@ def test_what_stands_behind_a_circuit_is_printed_and_kept(runs: Path, capsys: py
 def test_seeds_needs_a_sweep(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert probe(["trace", "--seeds", "--runs", str(runs)]) == 2
     assert "no siblings" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [[], ["--no-evidence"]])
+def test_one_pair_is_too_few(options: list[str], runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert probe(["trace", "--pairs", "1", *options, "--runs", str(runs)]) == 2
+    assert "pairs = 1: must be 2 or more" in capsys.readouterr().err
 
 
 def test_several_runs_are_counted_by_strategy(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

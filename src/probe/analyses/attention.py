@@ -37,6 +37,9 @@ def attention(
     Returns:
         A table with a row for each `sentence, layer, head, query, key` with key <= query, and `metric` `weight` (share
         of attention) or `score` (logits before the softmax; absent for a uniform mixer).
+
+    Raises:
+        ProbeError: the model has no block that joins positions.
     """
     n_layers, n_heads = shape_of(model)
     if n_layers == 0 or (isinstance(model, Transformer) and model.config.mixer == "none"):

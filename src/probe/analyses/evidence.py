@@ -34,12 +34,22 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What stands behind the circuit, for one contrast."""
+    """What stands behind the circuit, for one contrast.
+
+    In every table `value` is a share of the logit difference (0: what is left when every edge is cut, 1: all of it),
+    with `low, high`. `details` hold the circuit's edges, and how many there are in all.
+    """
 
     faithfulness: AnalysisResult
+    """Rows `circuit` (found, untrained, random), `level` (edge, node), `ablation` (what cut edges carry), `positions`
+    (all, by role), `metric, value, low, high, n`. One metric, `logits to explain`, is in logits. No value where there
+    is nothing to be faithful to."""
     subsets: AnalysisResult
-    """Completeness and minimality."""
+    """Rows `metric, subset, edges, value, low, high`: what the circuit misses (`completeness`, 0: nothing), and the
+    most that each of its edges does (`minimality`, 0: it is idle)."""
     sizes: AnalysisResult
+    """Rows `circuit` (found, random), `edges, metric, value, low, high`: faithfulness of the strongest edges, so many;
+    the areas under both curves are in `details`."""
 
 
 def evidence(
@@ -59,6 +69,12 @@ def evidence(
         provenance: of the run.
         draws: random circuits beside the one found; completeness tries a third as many random subsets.
         seed: of all draws.
+
+    Returns:
+        An `Evidence` for each contrast that is left.
+
+    Raises:
+        ProbeError: a model whose residual stream is no sum (see `probe.paths.record`).
     """
     generator = Generator().manual_seed(seed)
     asked = [one for one in (answered(model, contrast) for contrast in contrasts) if len(one) >= 2 * FEWEST]

@@ -38,9 +38,9 @@ def interchange(models: Mapping[str, Transformer], swaps: Sequence[Swap], proven
         provenance: of the run.
 
     Returns:
-        Shares of pairs in which the word with the largest logit is the predicted one (`interchange accuracy`), still
-        the base's (`answer unchanged`), or the source's (`source's answer`). `floor` is the share when nothing is
-        swapped.
+        Rows `kind, layer, position, role, variable, metric, condition, floor, value, low, high, n`. `value` is the
+        share of pairs in which the word with the largest logit is the predicted one (`interchange accuracy`), still the
+        base's (`answer unchanged`), or the source's (`source's answer`); `floor` the share when nothing is swapped.
     """
     rows: list[Row] = []
     for condition, model in models.items():

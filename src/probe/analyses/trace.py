@@ -33,12 +33,19 @@ HALF = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """All that one contrast says about a model."""
+    """All that one contrast says about a model.
+
+    In every table `value` is a share of the logit difference (0: nothing, 1: all of it), with `low, high` (95 % over
+    noun pairs) and `ratio_of_means`. The tables are empty where too few pairs are answered right.
+    """
 
     nodes: AnalysisResult
+    """Rows `node, position, role, metric`: what one part at one place loses (`noising`) or gains (`denoising`)."""
     edges: AnalysisResult
+    """Rows `sender, receiver, port, metric`: what is lost when this reader alone sees the other sentence's sender."""
     ways: AnalysisResult
-    """By which port and from whom each layer hears of the contrast; what the strategy is derived from."""
+    """Rows `layer, port, source, metric`: what a layer loses when it sees the other sentence's `words`, or what
+    `earlier parts` made of them; the strategy is derived from these."""
 
     @property
     def strategy(self) -> str:
@@ -53,6 +60,10 @@ class Trace:
 
 def trace(model: Transformer, contrast: Contrast, provenance: Provenance) -> Trace:
     """Trace one contrast through a model.
+
+    Returns:
+        Nodes, edges and ways, in shares of the logit difference; empty, and the strategy says so, where the model
+        answers fewer than eight pairs right, both ways.
 
     Raises:
         ProbeError: a model whose residual stream is no sum (see `probe.paths.record`).

@@ -45,8 +45,6 @@ def trace(
     """
     from probe import store
 
-    if pairs is not None and pairs < 2:
-        raise ProbeError(f"--pairs {pairs}: must be 2 or more")
     opened = [store.open_run(runs, name) for name in run] if run else [store.open_run(runs)]
     if seeds:
         opened = list({each.name: each for first in opened for each in store.siblings(first)}.values())

@@ -21,6 +21,9 @@ def audit_of(
         tokens: `both` (words normalised, and as they stand), `normalised`, `raw`, or `char`.
         seed: of folds, resamples and permutations.
 
+    Returns:
+        The verdict, and every auditor's accuracy with its interval beside chance; shares of questions.
+
     Raises:
         NotThere: no such file or task.
         ProbeError: not readable as what it is; the message names file, record and what to do.

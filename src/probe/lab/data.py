@@ -34,7 +34,11 @@ def open_dataset(task: str | None, data: Path) -> tuple[Dataset, str]:
 
 
 def run_dataset(run: Run) -> Dataset:
-    """The data set a run was trained on, generated again from its manifest and checked against its digest."""
+    """The data set a run was trained on, generated again from its manifest and checked against its digest.
+
+    Raises:
+        ProbeError: the task no longer generates the sentences that the run was trained on.
+    """
     where = f"{run.path}/manifest.json"
     spec = parse_task(run.manifest["spec"], name=run.manifest["task"], where=where)
     dataset = make_dataset(spec, seed=run.manifest["data_seed"])

@@ -17,8 +17,21 @@ from probe.store import Run
 def formation_of(run: Run, tell: Callable[[str], None] = lambda said: None) -> tuple[AnalysisResult, AnalysisResult]:
     """Scores of every head over checkpoints, with loss, accuracy and in-context score, and the dates of their changes.
 
+    Kept with the run, and read from there where nothing has changed.
+
+    Args:
+        run: with ten checkpoints or more.
+        tell: hears how far it has come.
+
+    Returns:
+        The curves: rows `step, layer, head, metric, value`; layer and head -1 are the whole model (`loss` in nats,
+        `accuracy` a share of sentences, `in-context score` in nats), the others are heads (shares; `entropy` in nats).
+        The changes: rows `metric, layer, head`, `step` with its 95 % interval `low, high` and `duration`, in training
+        steps, and the levels `before, after` in the unit of the metric; empty in a row without a change.
+
     Raises:
-        ProbeError: the run kept too few checkpoints; the message says how to keep more.
+        ProbeError: the run kept too few checkpoints, and the message says how to keep more; or it has no heads.
+        NotThere: the run is not finished.
     """
     found = [store.load_result(run, name) for name in ("formation", "formation-changes")]
     if found[0] is not None and found[1] is not None and found[0].provenance == provenance(run):

@@ -29,7 +29,20 @@ FINE = 25
 
 
 def heads_of(run: Run) -> tuple[AnalysisResult, AnalysisResult]:
-    """Head scores, copying among them, and composition of a run's model."""
+    """Head scores, copying among them, and composition of a run's model; kept with the run.
+
+    Returns:
+        The scores: rows `layer, head, metric, value, low, high` (95 % over sequences), `floor, maximum, control, name`.
+        `value` is a share of attention (`previous token`, `first token`, `duplicate token`, `induction`), nats
+        (`entropy`), tokens (`effective tokens`), a share of raised logits (`copying`) or a ratio (`copying
+        eigenvalues`); `name` is what the head is called after this score, or empty.
+        Composition: rows `sender, receiver, metric` (Q, K or V), `value, control, control_95`, ratios of norms; the
+        controls are mean and 95th percentile of random matrices of these ranks. Empty below two layers.
+
+    Raises:
+        NotThere: the run is not finished.
+        ProbeError: the model has no attention heads, or its sentences are too short for a repeat of period 3.
+    """
     import pandas as pd
 
     from probe.analyses.composition import composition_scores
@@ -51,7 +64,18 @@ def heads_of(run: Run) -> tuple[AnalysisResult, AnalysisResult]:
 
 
 def roles_of(run: Run) -> AnalysisResult:
-    """Attention of the answer's place by role over held-out prompts, of the run's model and of its first weights."""
+    """Attention of the answer's place by role over held-out prompts, of the run's model and of its first weights.
+
+    Kept with the run. The untrained model is the control: what it shows, nobody learned.
+
+    Returns:
+        Rows `condition` (trained, untrained), `layer, head, role, position, metric, value, low, high`, 95 % over noun
+        pairs; `value` is a share of attention. `position` is -1 where it varies, or for the role `elsewhere`.
+
+    Raises:
+        NotThere: the run is not finished.
+        ProbeError: the model has no attention heads.
+    """
     from probe.analyses.answer_rows import head_roles
 
     models = {"trained": with_heads(run), "untrained": untrained_model(run)}
@@ -59,7 +83,17 @@ def roles_of(run: Run) -> AnalysisResult:
 
 
 def answer_rows_of(run: Run) -> AnalysisResult:
-    """The row of the answer's place for every filler of the task's contrast, by block and by head."""
+    """The row of the answer's place for every filler of the task's contrast, by block and by head; kept with the run.
+
+    Returns:
+        Rows `layer, head, filler, filler_group, role, position, value, low, high`, 95 % over noun pairs; `value` is a
+        share of attention. `head` -1 is the mean over heads; `filler_group` the lexicon list of the filler; `position`
+        is -1 where it varies, or for the role `elsewhere`.
+
+    Raises:
+        NotThere: the run is not finished.
+        ProbeError: the task declares no contrast, or the model has no attention heads.
+    """
     from probe.analyses.answer_rows import answer_rows
 
     dataset = run_dataset(run)

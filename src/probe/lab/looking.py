@@ -49,6 +49,13 @@ def ask(run: Run, text: str, against: str | None = None, pair: bool = False, que
         against: a second sentence to compare with.
         pair: compare with the other sentence of the minimal pair.
         query: a word or position; by default the one before the answer, or else the last.
+
+    Returns:
+        The sentences, and for each the position that is read out, the two words in question and the right one.
+
+    Raises:
+        ProbeError: a word that the run does not know, a beginning that no minimal pair has, `pair` for a sentence that
+            has no partner, a `query` that names no one position, or a run whose words are not its task's.
     """
     from probe.tasks import completion
 
@@ -112,6 +119,15 @@ def attention_of(run: Run, question: Question) -> tuple[AnalysisResult, Analysis
     """Attention and prediction for a question: read from the run's folder, or computed and kept there.
 
     What is there already is shown without importing torch.
+
+    Returns:
+        Attention: rows `sentence, layer, head, query, key, metric, value`, a share of attention (`weight`) or logits
+        before the softmax (`score`). Prediction: rows `sentence, query, word, metric, value`, a `logit` or a
+        `probability`, most probable first.
+
+    Raises:
+        NotThere: the run is not finished.
+        ProbeError: the model has no attention, or a word of the question is not among the run's.
     """
     keys = (f"{question.key}-attention", f"{question.key}-prediction")
     found = [store.load_result(run, key) for key in keys]
@@ -178,13 +194,25 @@ def look(
         text: a sentence or its beginning, as for `ask`.
         against: a second sentence to compare with.
         pair: compare with the other sentence of the minimal pair.
-        layers: which to show; all by default.
+        layers: which to show, counted from 0; all by default.
         heads: which to show of these layers; all by default, none for the mean of each block alone.
+
+    Returns:
+        The view, which a notebook draws; `attention_svg` makes a file of it. Its weights are shares of attention.
+
+    Raises:
+        NotThere: the run is not finished.
+        ProbeError: what `ask` refuses; a model without attention; a layer or head that it does not have.
     """
     from probe.figures.view import attention_view
 
     question = ask(run, text, against, pair)
     attention, prediction = attention_of(run, question)
+    for what, chosen in (("layers", layers), ("heads", heads)):
+        count = attention.details[f"n_{what}"]
+        for number in chosen or ():
+            if not 0 <= number < count:
+                raise ProbeError(f"{what}: there is no {number}; the model has {what} 0 … {count - 1}")
     return attention_view(
         question.title,
         attention,

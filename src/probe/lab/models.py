@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def open_model(run: Run, step: int | None = None) -> Transformer:
-    """The model of a run, as it was at its end or at a checkpoint."""
+    """The model of a run, as it was at its end or at a checkpoint.
+
+    Raises:
+        NotThere: the run is not finished, or kept no weights of this step; the message names the steps that it kept.
+        ProbeError: weights, configuration and words of the run do not belong together, or a file is damaged.
+    """
     from probe.models.transformer import Transformer
     from probe.training.checkpoints import load_model_arrays
 
@@ -34,7 +39,12 @@ def open_model(run: Run, step: int | None = None) -> Transformer:
 
 
 def untrained_model(run: Run) -> Transformer:
-    """The model of a run as it was before its first step, drawn again from the run's seed."""
+    """The model of a run as it was before its first step, drawn again from the run's seed.
+
+    Raises:
+        NotThere: the run's folder holds no configuration.
+        ProbeError: its configuration is damaged.
+    """
     from torch import Generator
 
     from probe.models.transformer import initialised

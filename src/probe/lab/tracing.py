@@ -24,9 +24,19 @@ if TYPE_CHECKING:
 def contrasts_of(dataset: Dataset, pairs: int | None = None) -> list[Contrast]:
     """The contrasts that a cloze task allows, over its held-out pairs: the word of its contrast, and the nouns' order.
 
-    Both directions of a minimal pair count, so that no kind of adjective is the clean one. `pairs` takes about so many,
-    evenly spaced.
+    Both directions of a minimal pair count, so that no kind of adjective is the clean one.
+
+    Args:
+        dataset: of a cloze task.
+        pairs: about so many of each contrast, evenly spaced, 2 or more; all by default.
+
+    Returns:
+        One of the name of the contrast's slot, and `order of the nouns`; without those that have no pair.
+
+    Raises:
+        ProbeError: the task declares no contrast, or `pairs` is below 2.
     """
+    _checked(pairs)
     from probe.contrasts import Contrast
     from probe.tasks.dataset import minimal_pairs
     from probe.tasks.spec import Cloze
@@ -71,7 +81,20 @@ def _as_tensors(arrays: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def trace_run(run: Run, pairs: int | None = None) -> list[Trace]:
-    """Trace every contrast of a run's task, and keep the tables with the run."""
+    """Trace every contrast of a run's task, and keep the tables with the run.
+
+    Args:
+        run: a finished run.
+        pairs: about so many held-out pairs of each contrast, 2 or more; all by default.
+
+    Returns:
+        A `Trace` for each contrast. Where the model answers too few pairs its tables are empty, and its `strategy` says
+        so.
+
+    Raises:
+        NotThere: the run is not finished.
+        ProbeError: `pairs` below 2, a task without a contrast, a model without blocks, or one whose stream is no sum.
+    """
     from probe.analyses.trace import trace
 
     model, contrasts, source = _opened(run, pairs)
@@ -87,6 +110,7 @@ def trace_runs(
     runs: Sequence[Run], pairs: int | None = None, processes: int = 1, tell: Callable[[Run], None] = lambda run: None
 ) -> list[tuple[Run, Trace]]:
     """Trace every contrast of several runs, so many processes side by side; `tell` hears which run is begun."""
+    _checked(pairs)
     jobs = [(run, pairs) for run in runs]
     if processes > 1 and len(jobs) > 1:
         found = side_by_side(_traced, jobs, processes, lambda job, begun: tell(job[0]))
@@ -110,6 +134,7 @@ def examine(
     Returns:
         The traces, what stands behind each circuit, and direct effects; the last two empty where nothing is traced.
     """
+    _checked(pairs)
     if processes > 1:
         jobs = [("evidence", run, pairs), ("trace", run, pairs)]
         evidence, (traces, effects) = side_by_side(_examined, jobs, 2, lambda job, traces: show(traces))
@@ -135,7 +160,19 @@ def _examined(job: tuple[str, Run, int | None], tell: Callable[[list[Trace]], No
 
 
 def stability_of(traced: Sequence[tuple[Run, Trace]]) -> AnalysisResult | None:
-    """How much of their circuits traced runs share, heads matched by what they do; None below two traced runs."""
+    """How much of their circuits traced runs share, heads matched by what they do.
+
+    Args:
+        traced: runs that differ in their seed, each with the traces of `trace_run`.
+
+    Returns:
+        Rows `what, subject, value, low, high, n` over `n` runs. `value` is the share of runs with an `edge kind`, the
+        mean effect of a matched `head` as a share of the logit difference, or the `overlap` of two runs' circuits
+        (Jaccard, 1: the same). None where fewer than two runs have been traced, or their models differ in shape.
+
+    Raises:
+        NotThere: the folder of a run is gone.
+    """
     from probe.analyses.stability import stability
 
     runs: dict[str, dict[str, Any]] = {}
@@ -155,10 +192,22 @@ SWEPT = 60
 
 
 def evidence_of(run: Run, pairs: int | None = None) -> list[Evidence]:
-    """What stands behind the circuit of a run's model, kept with the run; none where it answers too few pairs."""
+    """What stands behind the circuit of a run's model, kept with the run.
+
+    Args:
+        run: a finished run.
+        pairs: about so many of each contrast, 2 or more, but no more than 40; half to find the circuit, half to judge.
+
+    Returns:
+        An `Evidence` for each contrast; none where the model answers too few pairs of it right, both ways.
+
+    Raises:
+        NotThere: the run is not finished.
+        ProbeError: `pairs` below 2, a task without a contrast, a model without blocks, or one whose stream is no sum.
+    """
     from probe.analyses.evidence import evidence
 
-    model, contrasts, source = _opened(run, min(pairs or JUDGED, JUDGED))
+    model, contrasts, source = _opened(run, _at_most(JUDGED, pairs))
     found = evidence(model, untrained_model(run), contrasts, source)
     for each in found:
         _keep(run, each.faithfulness, each.subsets, each.sizes)
@@ -166,23 +215,65 @@ def evidence_of(run: Run, pairs: int | None = None) -> list[Evidence]:
 
 
 def sweeps_of(run: Run, pairs: int | None = None) -> list[AnalysisResult]:
-    """Activation patching at every place, for every contrast, kept with the run."""
+    """Activation patching at every place, for every contrast, kept with the run.
+
+    Args:
+        run: a finished run.
+        pairs: about so many of each contrast, 2 or more, but no more than 60.
+
+    Returns:
+        For each contrast rows `kind, layer, head, position, role, metric` (noising, denoising), `value, low, high`
+        (95 % over noun pairs), `ratio_of_means`. `value` is a share of the logit difference: lost by noising, gained
+        by denoising. Empty where the model answers no pair right, both ways.
+
+    Raises:
+        NotThere: the run is not finished.
+        ProbeError: `pairs` below 2, a task without a contrast, or a model without blocks.
+    """
     from probe.analyses.sweeps import sweeps
 
-    model, contrasts, source = _opened(run, min(pairs or SWEPT, SWEPT))
+    model, contrasts, source = _opened(run, _at_most(SWEPT, pairs))
     return _keep(run, *(sweeps(model, contrast, source) for contrast in contrasts))
 
 
 def attribution_of(run: Run, pairs: int | None = None) -> AnalysisResult:
-    """Direct and total effects of every part on the sentences of the first contrast, kept with the run."""
+    """Direct and total effects of every part on the sentences of the first contrast, kept with the run.
+
+    Args:
+        run: a finished run.
+        pairs: about so many of the contrast, 2 or more, but no more than 60.
+
+    Returns:
+        Rows `node, metric, value, low, high` in logits, 95 % over noun pairs. The `direct` ones sum to the logit
+        difference (`biases` is what no part wrote); `direct, beyond the mean` and `total` are what goes when the output
+        is the mean for its place, directly or with all that others made of it. Empty where the model answers fewer than
+        eight pairs right, both ways.
+
+    Raises:
+        NotThere: the run is not finished.
+        ProbeError: `pairs` below 2, a task without a contrast, a model without blocks, or one whose stream is no sum.
+    """
     from probe.analyses.attribution import attribution
 
-    model, contrasts, source = _opened(run, min(pairs or SWEPT, SWEPT))
+    model, contrasts, source = _opened(run, _at_most(SWEPT, pairs))
     return _keep(run, attribution(model, contrasts[0], source))[0]
 
 
 def lens_of(run: Run, pairs: int | None = None) -> AnalysisResult:
-    """The logit lens on the sentences of the first contrast, kept with the run."""
+    """The logit lens on the sentences of the first contrast, kept with the run.
+
+    Args:
+        run: a finished run.
+        pairs: about so many of the contrast, 2 or more; all by default.
+
+    Returns:
+        Rows `kind, layer, position, role, metric, value, low, high`, 95 % over noun pairs; `value` is in logits (`logit
+        difference`), a `probability`, or the `rank` of the answer (1: first).
+
+    Raises:
+        NotThere: the run is not finished.
+        ProbeError: `pairs` below 2, a task without a contrast, or a model without blocks.
+    """
     from probe.analyses.lens import lens
 
     model, contrasts, source = _opened(run, pairs)
@@ -191,6 +282,7 @@ def lens_of(run: Run, pairs: int | None = None) -> AnalysisResult:
 
 def _opened(run: Run, pairs: int | None) -> tuple[Transformer, list[Contrast], Provenance]:
     """A run's model, the contrasts of its task, and where what is found comes from."""
+    _checked(pairs)
     import torch
 
     torch.set_num_threads(run.manifest["threads"])
@@ -198,6 +290,17 @@ def _opened(run: Run, pairs: int | None) -> tuple[Transformer, list[Contrast], P
     if not model.config.n_layers:
         raise ProbeError("this model has no block to look into: it names a word from the last one alone")
     return model, contrasts_of(run_dataset(run), pairs), provenance(run)
+
+
+def _at_most(most: int, pairs: int | None) -> int:
+    """The pairs that are asked for, but no more than an analysis needs."""
+    return most if pairs is None else min(pairs, most)
+
+
+def _checked(pairs: int | None) -> None:
+    """Refuse a number of pairs that has no interval over pairs; before anything is computed."""
+    if pairs is not None and pairs < 2:
+        raise ProbeError(f"pairs = {pairs}: must be 2 or more; leave it out for all of them")
 
 
 def _keep(run: Run, *results: AnalysisResult) -> list[AnalysisResult]:

@@ -43,7 +43,12 @@ def make_plan(
     device: str = "cpu",
     threads: int = 1,
 ) -> Plan:
-    """Fit a named variant, with changed `model` settings, to the words and the sentence length of a data set."""
+    """Fit a named variant, with changed `model` settings, to the words and the sentence length of a data set.
+
+    Raises:
+        ProbeError: there is no such variant, or a setting does not fit the data set.
+        TypeError: a setting that no model has.
+    """
     n_ctx = max(len(example.tokens) for example in dataset.examples)
     config = make_config(variant, **{"d_vocab": len(dataset.vocabulary), "n_ctx": n_ctx, **(model or {})})
     if config.d_vocab != len(dataset.vocabulary):
@@ -59,7 +64,11 @@ def make_plan(
 
 
 def plan_run(plan: Plan, runs: Path, argv: Sequence[str] = ()) -> Run:
-    """Make the run's folder, or open the one that the same settings made before. Trains nothing yet."""
+    """Make the run's folder, or open the one that the same settings made before. Trains nothing yet.
+
+    Raises:
+        ProbeError: the folder is there, but damaged.
+    """
     dataset, training = plan.dataset, plan.training
     settings = {
         "task": dataset.name,
@@ -160,7 +169,16 @@ def advance_run(
 
 
 def summary(run: Run) -> dict[str, Any]:
-    """What came out of a finished run, from its folder alone; the object that `probe train --json` prints."""
+    """What came out of a finished run, from its folder alone; the object that `probe train --json` prints.
+
+    Returns:
+        `run, path, task, variant, blocks, seed, steps, seconds, parameters`, and under `validation`, `held_out` and
+        `untrained` the scores, shares of sentences.
+
+    Raises:
+        NotThere: the run is not finished.
+        ProbeError: its summary is damaged.
+    """
     if not run.finished:
         raise NotThere(f"run {run.name} is not finished; continue it with: probe train --resume {run.name}")
     values = read_json(run.path / "results" / "summary.json", "summary")
@@ -181,7 +199,20 @@ def summary(run: Run) -> dict[str, Any]:
 def train_here(
     run: Run, tell: Callable[[dict[str, Any]], None] = lambda row: None, dataset: Dataset | None = None
 ) -> dict[str, Any]:
-    """Train in this process; Ctrl-C or SIGTERM saves first, then raises KeyboardInterrupt."""
+    """Train in this process, from the newest checkpoint if there is one; then the run is the latest one.
+
+    Args:
+        run: planned by `plan_run`.
+        tell: hears of every evaluation.
+        dataset: saves generating it again; it must be the one of the run's manifest.
+
+    Returns:
+        The run's summary (see `summary`).
+
+    Raises:
+        ProbeError: the loss runs away, or the task no longer generates the run's sentences.
+        KeyboardInterrupt: Ctrl-C or SIGTERM; what was trained is saved, calling again goes on from there.
+    """
     with interruptible() as stop:
         result = advance_run(run, tell, stop, dataset)
     store.mark_latest(run)
@@ -203,6 +234,14 @@ def train(
         runs: the folder of the runs.
         training: how; the variant's own settings by default (`training_for`).
         model: settings of the model that differ from the variant's.
+
+    Returns:
+        The finished run, which is now the latest one.
+
+    Raises:
+        ProbeError: there is no such variant, a setting does not fit the data set, or the loss runs away.
+        TypeError: a setting that no model has.
+        KeyboardInterrupt: Ctrl-C or SIGTERM; what was trained is saved, calling again goes on from there.
     """
     run = plan_run(make_plan(dataset, variant, training or training_for(variant), model), runs)
     train_here(run, dataset=dataset)
@@ -212,7 +251,22 @@ def train(
 def train_side_by_side(
     runs: Sequence[Run], processes: int, tell: Callable[[Run, dict[str, Any]], None] = lambda run, row: None
 ) -> list[dict[str, Any]]:
-    """Train several runs, one process a core."""
+    """Train several runs, one process a core.
+
+    Args:
+        runs: planned by `plan_run`; at least one.
+        processes: how many at a time.
+        tell: hears of every evaluation, with the run that it is of.
+
+    Returns:
+        The summary of every run, in the order of the runs (see `summary`).
+
+    Raises:
+        ProbeError: no run is named; or of the first run that failed, the others are stopped.
+        KeyboardInterrupt: Ctrl-C or SIGTERM; what was trained is saved, calling again goes on from there.
+    """
+    if not runs:
+        raise ProbeError("there is no run to train; make some with plan_run, and name at least one")
     from probe.processes import side_by_side
 
     paths = [run.path for run in runs]

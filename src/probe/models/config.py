@@ -162,6 +162,14 @@ VARIANTS: dict[str, dict[str, Any]] = {
 def make_config(variant: str, **settings: Any) -> ModelConfig:
     """The configuration of a named variant, or of `5-block` and the like; `settings` win over the variant's own.
 
+    Args:
+        variant: a rung of the ladder (`VARIANTS`), or a number of blocks.
+        settings: fields of `ModelConfig`; `d_vocab` and `n_ctx` have no default.
+
+    Raises:
+        ProbeError: there is no such variant, or a value that no model can have.
+        TypeError: a setting that `ModelConfig` does not have, or one of the two that it needs is missing.
+
     >>> make_config("uniform", d_vocab=36, n_ctx=18).mixer
     'uniform'
     >>> make_config("two-blok", d_vocab=36, n_ctx=18)

@@ -57,7 +57,8 @@ def make_dataset(spec: TaskSpec, seed: int = 0) -> Dataset:
     """Generate and split a task. Same spec and seed, same data set, on any machine.
 
     Raises:
-        ProbeError: the seed is not in 0 … 2^31 - 1, or the task leaves a side without sentences.
+        ProbeError: the seed is not in 0 … 2^31 - 1, no sentence is left, a side of the split would be empty, or a rule
+            cannot draw so many sequences.
     """
     check_seed(seed)
     examples = generate(spec, seed)
@@ -74,7 +75,11 @@ class OrderBlind:
 
 
 def order_blind_counts(dataset: Dataset) -> OrderBlind:
-    """Count what an order-blind answer can reach over all sentences, and what it takes from train to held_out."""
+    """Count what an order-blind answer can reach over all sentences, and what it takes from train to held_out.
+
+    Returns:
+        `ceiling`, a share of all sentences, and `transfer` with `accuracy` and `coverage`, shares of held_out.
+    """
     return OrderBlind(
         ceiling=order_blind.ceiling(dataset.spec, dataset.examples),
         transfer=order_blind.transfer(dataset.train, dataset.held_out),
@@ -94,7 +99,11 @@ def minimal_pairs(examples: Sequence[Example]) -> list[tuple[Example, Example]]:
 
 
 def save_dataset(dataset: Dataset, folder: Path) -> None:
-    """Write the folder; `task.json` goes last, so that a folder with one is complete."""
+    """Write the folder; `task.json` goes last, so that a folder with one is complete.
+
+    Raises:
+        ProbeError: it is a file, or holds something that is no generated task.
+    """
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "task.json").exists():
         raise ProbeError(f"{folder} is not empty and holds no generated task; choose another --out")
     if folder.exists() and not folder.is_dir():
@@ -108,7 +117,12 @@ def save_dataset(dataset: Dataset, folder: Path) -> None:
 
 
 def load_dataset(folder: Path) -> Dataset:
-    """Read a folder that `save_dataset` wrote; a changed or truncated file is refused by name."""
+    """Read a folder that `save_dataset` wrote; a changed or truncated file is refused by name.
+
+    Raises:
+        NotThere: there is no such folder, or one of its files is not there.
+        ProbeError: a file was changed, is truncated or another version's; the message names file and line.
+    """
     if not folder.is_dir():
         raise NotThere(f"there is no folder {folder}; make one with: probe generate-task NAME --out {folder}")
     path = folder / "task.json"
