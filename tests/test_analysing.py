@@ -9,7 +9,9 @@ import pytest
 
 from probe import lab, store
 from probe.cli import run as probe
+from probe.errors import ProbeError
 from probe.lab.analysing import compute
+from probe.lab.verifying import stated_by
 from probe.store import Run
 
 
@@ -56,3 +58,19 @@ def test_what_cannot_be_computed_is_said_with_its_reason(processes: int, tmp_pat
     reasons = compute(store.open_run(tmp_path), {"trace": None, "lens": None, "accuracy": None}, processes)
     assert set(reasons) == {"trace", "lens"}
     assert all("declares no contrast" in reason for reason in reasons.values())
+
+
+def test_what_was_asked_is_stated_so_that_it_can_be_asked_again(copies: list[Run]) -> None:
+    """Not the pairs that were answered right: fewer pairs, spaced otherwise, are other pairs."""
+    lab.lens_of(copies[0], 16)
+    assert stated_by(copies[0])["results"]["lens"]["pairs"] == 16
+    lab.lens_of(copies[0])
+    assert "pairs" not in stated_by(copies[0])["results"]["lens"]
+
+
+def test_a_model_without_blocks_is_refused_by_all_that_look_into_blocks(tmp_path: Path) -> None:
+    assert probe(["train", "--variant", "no-context", "--steps", "1", "--runs", str(tmp_path), "--quiet"]) == 0
+    run = store.open_run(tmp_path)
+    for look_into in (lab.trace_run, lab.probes_of, lab.interchange_of, lab.sweeps_of, lab.subspaces_of):
+        with pytest.raises(ProbeError, match="no block to look into"):
+            look_into(run)

@@ -53,7 +53,7 @@ def accuracy_of(run: Run) -> AnalysisResult:
 
 ANALYSES = (
     Analysis(results=("probes",), compute=lambda run, pairs: probes_of(run)),
-    Analysis(results=("evidence-", "sizes-", "subsets-"), compute=lambda run, pairs: evidence_of(run)),
+    Analysis(results=("evidence-", "sizes-", "subsets-"), compute=evidence_of),
     Analysis(results=("trace-ways-", "trace-nodes-", "trace-edges-"), compute=trace_run),
     Analysis(results=("formation", "formation-changes"), compute=lambda run, pairs: formation_of(run)),
     Analysis(results=("interchange",), compute=lambda run, pairs: interchange_of(run)),

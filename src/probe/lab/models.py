@@ -38,6 +38,22 @@ def open_model(run: Run, step: int | None = None) -> Transformer:
     return model
 
 
+def with_blocks(run: Run) -> Transformer:
+    """The model of a run, on as many threads as it was trained with.
+
+    Raises:
+        NotThere: the run is not finished.
+        ProbeError: the model has no block to look into, or a file of it is damaged.
+    """
+    import torch
+
+    torch.set_num_threads(run.manifest["threads"])
+    model = open_model(run)
+    if not model.config.n_layers:
+        raise ProbeError("this model has no block to look into: it names a word from the last one alone")
+    return model
+
+
 def untrained_model(run: Run) -> Transformer:
     """The model of a run as it was before its first step, drawn again from the run's seed.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from probe import store
 from probe.lab.data import run_dataset
-from probe.lab.models import open_model, provenance, untrained_model
+from probe.lab.models import provenance, untrained_model, with_blocks
 from probe.lab.variables import swaps_of, targets_of
 from probe.result import AnalysisResult
 from probe.store import Run
@@ -82,11 +82,8 @@ def subspaces_of(run: Run) -> AnalysisResult:
 
 
 def _models(run: Run) -> dict[str, Transformer]:
-    """The run's model and the one it was before training, on as many threads as the run was trained with."""
-    import torch
-
-    torch.set_num_threads(run.manifest["threads"])
-    return {"trained": open_model(run), "untrained": untrained_model(run)}
+    """The run's model and the one it was before training."""
+    return {"trained": with_blocks(run), "untrained": untrained_model(run)}
 
 
 def _kept(run: Run, result: AnalysisResult) -> AnalysisResult:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from probe import store
 from probe.errors import ProbeError
 from probe.lab.data import run_dataset
-from probe.lab.models import open_model, provenance, untrained_model
+from probe.lab.models import provenance, untrained_model, with_blocks
 from probe.processes import side_by_side
 from probe.result import AnalysisResult, Provenance
 from probe.store import Run
@@ -101,7 +102,7 @@ def trace_run(run: Run, pairs: int | None = None) -> list[Trace]:
     traces = []
     for contrast in contrasts:
         done = trace(model, contrast, source)
-        _keep(run, *((done.nodes, done.edges, done.ways) if done.checks else ()))
+        _keep(run, pairs, *((done.nodes, done.edges, done.ways) if done.checks else ()))
         traces.append(done)
     return traces
 
@@ -210,7 +211,7 @@ def evidence_of(run: Run, pairs: int | None = None) -> list[Evidence]:
     model, contrasts, source = _opened(run, _at_most(JUDGED, pairs))
     found = evidence(model, untrained_model(run), contrasts, source)
     for each in found:
-        _keep(run, each.faithfulness, each.subsets, each.sizes)
+        _keep(run, pairs, each.faithfulness, each.subsets, each.sizes)
     return found
 
 
@@ -233,7 +234,7 @@ def sweeps_of(run: Run, pairs: int | None = None) -> list[AnalysisResult]:
     from probe.analyses.sweeps import sweeps
 
     model, contrasts, source = _opened(run, _at_most(SWEPT, pairs))
-    return _keep(run, *(sweeps(model, contrast, source) for contrast in contrasts))
+    return _keep(run, pairs, *(sweeps(model, contrast, source) for contrast in contrasts))
 
 
 def attribution_of(run: Run, pairs: int | None = None) -> AnalysisResult:
@@ -256,7 +257,7 @@ def attribution_of(run: Run, pairs: int | None = None) -> AnalysisResult:
     from probe.analyses.attribution import attribution
 
     model, contrasts, source = _opened(run, _at_most(SWEPT, pairs))
-    return _keep(run, attribution(model, contrasts[0], source))[0]
+    return _keep(run, pairs, attribution(model, contrasts[0], source))[0]
 
 
 def lens_of(run: Run, pairs: int | None = None) -> AnalysisResult:
@@ -277,19 +278,13 @@ def lens_of(run: Run, pairs: int | None = None) -> AnalysisResult:
     from probe.analyses.lens import lens
 
     model, contrasts, source = _opened(run, pairs)
-    return _keep(run, lens(model, contrasts[0], source))[0]
+    return _keep(run, pairs, lens(model, contrasts[0], source))[0]
 
 
 def _opened(run: Run, pairs: int | None) -> tuple[Transformer, list[Contrast], Provenance]:
     """A run's model, the contrasts of its task, and where what is found comes from."""
     _checked(pairs)
-    import torch
-
-    torch.set_num_threads(run.manifest["threads"])
-    model = open_model(run)
-    if not model.config.n_layers:
-        raise ProbeError("this model has no block to look into: it names a word from the last one alone")
-    return model, contrasts_of(run_dataset(run), pairs), provenance(run)
+    return with_blocks(run), contrasts_of(run_dataset(run), pairs), provenance(run)
 
 
 def _at_most(most: int, pairs: int | None) -> int:
@@ -303,9 +298,10 @@ def _checked(pairs: int | None) -> None:
         raise ProbeError(f"pairs = {pairs}: must be 2 or more; leave it out for all of them")
 
 
-def _keep(run: Run, *results: AnalysisResult) -> list[AnalysisResult]:
-    """Save results that hold anything under their names."""
-    for result in results:
+def _keep(run: Run, pairs: int | None, *results: AnalysisResult) -> list[AnalysisResult]:
+    """Save results that hold anything under their names, with the pairs that were asked for: `verify` asks again."""
+    kept = [replace(result, details={**result.details, "asked": pairs}) for result in results]
+    for result in kept:
         if len(result.table):
             store.save_result(run, result.name.replace(" ", "-"), result)
-    return list(results)
+    return kept

@@ -98,7 +98,8 @@ def weights_along(along: AnalysisResult) -> dict[int, list[Float[np.ndarray, "la
 def stated_numbers(results: Mapping[str, AnalysisResult], longest: int = LONGEST) -> dict[str, Any]:
     """The tables of which up to `longest` rows say something, as JSON; numbers to four decimals.
 
-    Rows whose numbers all read 0.00 are left out: most parts of a model do nothing, and one sentence says so.
+    `pairs` says how many were asked for, where not all were. Rows whose numbers all read 0.00 are left out: most parts
+    of a model do nothing, and one sentence says so.
     """
     stated = {}
     for name, result in sorted(results.items()):
@@ -106,8 +107,8 @@ def stated_numbers(results: Mapping[str, AnalysisResult], longest: int = LONGEST
         kept = [row for row in rows if not nothing(row)]
         if 0 < len(kept) <= longest:
             stated[name] = {"columns": list(result.table.columns), "rows": kept, "left_out": len(rows) - len(kept)}
-            if "pairs" in result.details:
-                stated[name]["pairs"] = result.details["pairs"]
+            if result.details.get("asked"):
+                stated[name]["pairs"] = result.details["asked"]
     return stated
 
 
