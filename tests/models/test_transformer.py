@@ -375,3 +375,8 @@ def test_a_configuration_survives_json_and_names_unknown_keys() -> None:
         ModelConfig.from_dict({**config.as_dict(), "n_head": 2})
     with pytest.raises(ProbeError, match="d_model: '64' is not int"):
         ModelConfig.from_dict({**config.as_dict(), "d_model": "64"})
+
+
+def test_an_unknown_setting_is_answered_with_the_nearest() -> None:
+    with pytest.raises(ProbeError, match="no setting 'd_modle'; did you mean 'd_model'"):
+        make_config("one-block", d_vocab=9, n_ctx=4, d_modle=8)

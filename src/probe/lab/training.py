@@ -47,7 +47,6 @@ def make_plan(
 
     Raises:
         ProbeError: there is no such variant, or a setting does not fit the data set.
-        TypeError: a setting that no model has.
     """
     n_ctx = max(len(example.tokens) for example in dataset.examples)
     config = make_config(variant, **{"d_vocab": len(dataset.vocabulary), "n_ctx": n_ctx, **(model or {})})
@@ -240,7 +239,6 @@ def train(
 
     Raises:
         ProbeError: there is no such variant, a setting does not fit the data set, or the loss runs away.
-        TypeError: a setting that no model has.
         KeyboardInterrupt: Ctrl-C or SIGTERM; what was trained is saved, calling again goes on from there.
     """
     run = plan_run(make_plan(dataset, variant, training or training_for(variant), model), runs)

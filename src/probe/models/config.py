@@ -167,8 +167,8 @@ def make_config(variant: str, **settings: Any) -> ModelConfig:
         settings: fields of `ModelConfig`; `d_vocab` and `n_ctx` have no default.
 
     Raises:
-        ProbeError: there is no such variant, or a value that no model can have.
-        TypeError: a setting that `ModelConfig` does not have, or one of the two that it needs is missing.
+        ProbeError: there is no such variant or setting, or a value that no model can have.
+        TypeError: one of the two settings without a default is missing.
 
     >>> make_config("uniform", d_vocab=36, n_ctx=18).mixer
     'uniform'
@@ -176,6 +176,10 @@ def make_config(variant: str, **settings: Any) -> ModelConfig:
     Traceback (most recent call last):
     probe.errors.ProbeError: there is no variant 'two-blok'; did you mean 'two-block' or 'one-block'?
     """
+    known = [field.name for field in dataclasses.fields(ModelConfig)]
+    for name in settings:
+        if name not in known:
+            raise ProbeError(f"a model has no setting {name!r}; {nearest(name, known)}")
     stacked = re.fullmatch(r"(\d+)-block", variant)
     if stacked:
         return ModelConfig(**{"n_layers": int(stacked.group(1)), **settings})
