@@ -46,7 +46,12 @@ def _lines(axes: Any, figure: Figure) -> None:
         _log(axes.yaxis, axes.set_yscale)
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
-    axes.legend(frameon=False, fontsize=8)
+    _legend(axes)
+
+
+def _legend(axes: Any) -> None:
+    """Below the axes, where it covers nothing."""
+    axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=3)
 
 
 def _log(axis: Any, set_scale: Any) -> None:
@@ -60,7 +65,10 @@ def _log(axis: Any, set_scale: Any) -> None:
 
 
 def _bars(axes: Any, figure: Figure) -> None:
-    """A bar at the mean over seeds, a dot for each seed, a tick for the chapter's figure."""
+    """A bar at the mean over seeds, a dot for each seed, a tick for the chapter's figure.
+
+    On a logarithmic axis, which has no 0 for a bar to begin at, a large dot.
+    """
     reference = figure.reference or {}
     labels = list(dict.fromkeys([x for points in figure.series.values() for x, _ in points] + list(reference)))[::-1]
     height = 0.7 / max(1, len(figure.series))
@@ -71,7 +79,12 @@ def _bars(axes: Any, figure: Figure) -> None:
             if values:
                 colour = COLOURS[number % len(COLOURS)]
                 known = name if label == next(x for x, _ in points) else None
-                axes.barh(at, sum(values) / len(values), height, color=colour, alpha=0.75, label=known)
+                mean = sum(values) / len(values)
+                if figure.log_y:
+                    axes.axhline(at, color="#d0d7de", linewidth=0.8, zorder=0)
+                    axes.plot([mean], [at], "o", color=colour, markersize=8, alpha=0.85, label=known)
+                else:
+                    axes.barh(at, mean, height, color=colour, alpha=0.75, label=known)
                 if len(values) > 1:
                     axes.plot(values, [at] * len(values), ".", color="black", markersize=3)
     for label, value in reference.items():
@@ -83,4 +96,4 @@ def _bars(axes: Any, figure: Figure) -> None:
     if figure.log_y:
         _log(axes.xaxis, axes.set_xscale)
     axes.set_xlabel(figure.y_label)
-    axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=4)
+    _legend(axes)
