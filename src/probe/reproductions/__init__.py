@@ -8,11 +8,11 @@ MINUTES: dict[str, tuple[str, float]] = {
     "identities": ("exact statements about means, attention and positions", 0.1),
     "sizes": ("the size of a model is arithmetic", 0.2),
     "cost": ("one attention layer: time and memory over the length", 2),
-    "scaling": ("why scores are divided by the root of the width", 30),
-    "ladder": ("one piece a row: from no context to two blocks", 60),
-    "positions": ("kinds of positions, read beyond the trained window", 20),
+    "scaling": ("why scores are divided by the root of the width", 35),
+    "ladder": ("one piece a row: from no context to two blocks", 75),
+    "positions": ("kinds of positions, read beyond the trained window", 25),
     "norms": ("where LayerNorm stands, with and without warm-up", 90),
-    "winograd": ("a question with a right answer: easy and hard, by five models", 120),
+    "winograd": ("a question with a right answer: easy and hard, by five models", 130),
 }
 """Name -> what it is about, and minutes of two cores at full settings and its own number of seeds.
 
