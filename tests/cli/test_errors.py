@@ -133,7 +133,7 @@ NAMED_WRONG = [
     (["report", "--out", "r.pdf"], "ends in .pdf, and what is written is html"),
     (["report", "--out", "r.html", "--format", "md"], "ends in .html, and what is written is md"),
     (["figure", "training", "--out", "r.svg", "--format", "pdf"], "ends in .svg, and what is written is pdf"),
-    (["compare", "latest", "latest"], "two runs or more"),
+    (["compare", "latest", "latest", "--out", "r.md"], "ends in .md, and what is written is html"),
 ]
 
 

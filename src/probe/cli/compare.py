@@ -26,9 +26,9 @@ def compare(
     from probe.report.document import Table
     from probe.report.plain import report_text
 
-    opened = list({each.name: each for each in (store.open_run(runs, name) for name in run)}.values())
-    if len(opened) < 2:
+    if len(run) < 2:
         raise ProbeError("probe compare wants two runs or more; `probe runs` lists them")
+    opened = [store.open_run(runs, name) for name in run]
     check_suffix(out, "html", "htm")
     made, missing = lab.report_on(opened, lambda doing: hint(doing, quiet or json), available_cores())
     path = out or lab.report_path(opened, "html")
