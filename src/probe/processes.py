@@ -32,6 +32,8 @@ def side_by_side(
 ) -> list[Result]:
     """Do `work(job, tell)` for every job in `processes` processes; results in the order of the jobs.
 
+    One process, or one job, is done here, one job after another.
+
     `work` and the jobs must be picklable (a module-level function, frozen dataclasses); whatever a worker passes to
     `tell` reaches `on_event` here. Workers take the next job when free.
 
@@ -39,13 +41,15 @@ def side_by_side(
         ProbeError: of the first job that failed; the others are stopped.
         KeyboardInterrupt: passed on after the workers have ended.
     """
+    count = min(processes, len(jobs))
+    if count <= 1:
+        return [work(job, lambda event, job=job: on_event(job, event)) for job in jobs]
     import multiprocessing
 
     context = multiprocessing.get_context("spawn")
     todo, told = context.Queue(), context.Queue()
     for number, job in enumerate(jobs):
         todo.put((number, job))
-    count = min(processes, len(jobs))
     for _ in range(count):
         todo.put(None)
     workers = [context.Process(target=_worker, args=(work, todo, told), daemon=True) for _ in range(count)]

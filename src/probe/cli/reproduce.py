@@ -45,7 +45,7 @@ def reproduce(
         return
     if name is None:
         raise ProbeError(f"name a reproduction: {', '.join(MINUTES)}, or all; --list says what each takes")
-    if seeds is not None and not (seeds.isdecimal() and int(seeds)):
+    if seeds is not None and not seeds.isdecimal():
         raise ProbeError(f"--seeds {seeds}: how many, 1 or more; they are 0, 1, 2, …")
     asked = None if seeds is None else int(seeds)
     if processes is not None and processes < 1:

@@ -15,6 +15,7 @@ from probe.lab.looking import attention_along, attention_of, shown_question
 from probe.lab.models import open_model, provenance
 from probe.lab.probing import interchange_of, probes_of
 from probe.lab.tracing import attribution_of, evidence_of, lens_of, sweeps_of, trace_run
+from probe.processes import side_by_side
 from probe.result import AnalysisResult, Provenance
 from probe.store import Run
 
@@ -85,12 +86,7 @@ def compute(
         The reason, by name, why an analysis cannot be computed for this model or task.
     """
     jobs = [(run, each.name, wanted[each.name]) for each in (*ANALYSES, LOOKING) if each.name in wanted]
-    if processes > 1 and len(jobs) > 1:
-        from probe.processes import side_by_side
-
-        reasons = side_by_side(_reason_against, jobs, processes, lambda job, said: tell(said))
-    else:
-        reasons = [_reason_against(job, tell) for job in jobs]
+    reasons = side_by_side(_reason_against, jobs, processes, lambda job, said: tell(said))
     return {name: reason for (_, name, _), reason in zip(jobs, reasons, strict=True) if reason}
 
 

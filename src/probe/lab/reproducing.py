@@ -18,6 +18,7 @@ from typing import Any
 from probe.errors import NotThere, ProbeError, nearest
 from probe.files import digest, read_json, to_json, write_atomic
 from probe.lab.tracing import contrasts_of
+from probe.processes import side_by_side
 from probe.reproductions import MINUTES
 from probe.reproductions.claims import Job, Judged, Measured, Reproduction, Settings, judge
 from probe.reproductions.corpus import SHA256
@@ -60,17 +61,23 @@ def folder_of(name: str, settings: Settings, out: Path) -> Path:
     """Where a reproduction is kept; a quick one, or one on another text, by itself, so that it never stands for it."""
     if settings.quick:
         return out / f"{name}-quick"
-    text = None if settings.corpus is None else digest(settings.corpus.read_bytes())
-    return out / (name if text in (None, SHA256) else f"{name}-on-{text[:8]}")
+    text = _text(settings)
+    return out / (name if text == SHA256 else f"{name}-on-{text[:8]}")
+
+
+def _text(settings: Settings) -> str:
+    """Digest of the corpus. Nothing is run without one; what was run on the chapter's can be judged without it."""
+    return SHA256 if settings.corpus is None else digest(settings.corpus.read_bytes())
 
 
 def rows_of(reproduction: Reproduction, settings: Settings, seeds: int | None, out: Path) -> list[Row]:
     """Every row, all jobs of a seed before the next seed."""
     name, folder = reproduction.name, folder_of(reproduction.name, settings, out) / "rows"
     count = reproduction.seeds if seeds is None else seeds
-    # Nothing is run without a corpus; what was run on the chapter's can be judged without it.
-    corpus = (settings.corpus and digest(settings.corpus.read_bytes())) or SHA256
-    common = {"reproduction": name, "quick": settings.quick, "corpus": corpus if reproduction.needs_corpus else None}
+    if count < 1:
+        raise ProbeError(f"--seeds {count}: how many, 1 or more; they are 0, 1, 2, …")
+    text = _text(settings) if reproduction.needs_corpus else None
+    common = {"reproduction": name, "quick": settings.quick, "corpus": text}
     made_of = {job.key: json.loads(to_json(dict(job.made_of(settings)))) for job in reproduction.jobs}
     return [
         Row(
@@ -104,13 +111,7 @@ def run_rows(
 ) -> Mapping[int, Measured]:
     """Run what has not been run, `processes` rows at a time with one thread each; returns seed -> job -> numbers."""
     todo = [row for row in rows if saved(row) is None]
-    if processes > 1 and len(todo) > 1:
-        from probe.processes import side_by_side
-
-        side_by_side(_run, todo, processes, tell)
-    else:
-        for row in todo:
-            _run(row, lambda said, row=row: tell(row, said))
+    side_by_side(_run, todo, processes, tell)
     return measured_of(rows)
 
 

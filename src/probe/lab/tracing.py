@@ -113,10 +113,7 @@ def trace_runs(
     """Trace every contrast of several runs, so many processes side by side; `tell` hears which run is begun."""
     _checked(pairs)
     jobs = [(run, pairs) for run in runs]
-    if processes > 1 and len(jobs) > 1:
-        found = side_by_side(_traced, jobs, processes, lambda job, begun: tell(job[0]))
-    else:
-        found = [_traced(job, lambda begun, run=job[0]: tell(run)) for job in jobs]
+    found = side_by_side(_traced, jobs, processes, lambda job, begun: tell(job[0]))
     return [(run, done) for run, traces in zip(runs, found, strict=True) for done in traces]
 
 
@@ -141,7 +138,7 @@ def examine(
         evidence, (traces, effects) = side_by_side(_examined, jobs, 2, lambda job, traces: show(traces))
     else:
         traces, effects = _examined(("trace", run, pairs), show)
-        evidence = _examined(("evidence", run, pairs), show) if effects else []
+        evidence = _examined(("evidence", run, pairs), show) if effects is not None else []
     return traces, evidence, effects
 
 

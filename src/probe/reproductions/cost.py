@@ -28,7 +28,7 @@ from probe.reproductions.claims import (
     exactly,
     within,
 )
-from probe.reproductions.taps import InTheOpen
+from probe.reproductions.taps import InTheOpen, PatternBytes
 
 WIDTH, HEADS = 512, 8
 LENGTHS = (128, 256, 512, 1024, 2048, 4096, 8192)
@@ -94,26 +94,15 @@ def _work(way: str, n: int) -> Callable[[], Any]:
     return lambda: F.linear(F.linear(x, layer.W_QKV)[..., :WIDTH], out)
 
 
-class _Sizes:
-    """Keeps how many bytes attention's weights take."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-
-    def __call__(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
-        self.bytes += tensor.nbytes if name.endswith("hook_pattern") else 0
-        return tensor
-
-    def wants(self, name: str) -> bool:
-        return name.endswith("hook_pattern")
-
-
 def _matrix(settings: Settings, seed: int, tell: Tell) -> dict[str, Any]:
     """Bytes of the weights that a layer computes, read through its hook; on the meta device, which has no memory."""
     found = {}
     for n in LENGTHS:
         with torch.device("meta"):
-            layer, sizes = Attention(ModelConfig(d_vocab=2, n_ctx=n, d_model=WIDTH, n_heads=HEADS), "attn"), _Sizes()
+            layer, sizes = (
+                Attention(ModelConfig(d_vocab=2, n_ctx=n, d_model=WIDTH, n_heads=HEADS), "attn"),
+                PatternBytes(),
+            )
             layer(torch.empty(1, n, WIDTH), sizes, None)
         found[str(n)] = sizes.bytes
     return found

@@ -17,6 +17,18 @@ class InTheOpen:
         return name.endswith("hook_pattern")
 
 
+class PatternBytes(InTheOpen):
+    """Counts the bytes that the weights of attention take."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        """Change nothing."""
+        self.bytes += tensor.nbytes if self.wants(name) else 0
+        return tensor
+
+
 class Streams:
     """Keeps the residual stream that each block hands on, and has its gradient kept too."""
 
