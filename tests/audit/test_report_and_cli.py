@@ -84,7 +84,7 @@ def test_exit_codes(tmp_path, capsys):
     with pytest.raises(CheckFailed) as failed:
         run("winograd-prior", fail_on=["leaked,cheatable"])
     assert failed.value.exit_code == 1
-    run("winograd-prior", fail_on=["leaked"])
+    run("winograd-prior", fail_on=["leaked", "misdeclared"])
     with pytest.raises(NotThere):
         run("nothing-here.jsonl")
     bad = tmp_path / "bad.csv"

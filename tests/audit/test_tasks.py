@@ -10,7 +10,9 @@ import pytest
 from probe.audit import audit
 from probe.tasks.dataset import make_dataset, save_dataset
 from probe.tasks.readers import read
-from probe.tasks.spec import load_task
+from probe.tasks.readers.own import of_dataset
+from probe.tasks.readers.questions import Ledger
+from probe.tasks.spec import load_task, task_names
 
 audited = cache(lambda task: audit(read(task)))
 
@@ -45,6 +47,39 @@ def test_the_hard_ones_are_clean(task):
 def test_the_leaky_split_is_leaked():
     result = audited("winograd-leaky-split")
     assert result.verdict == "leaked" and result.by[0] == "pair ids", result.headline
+
+
+SMALLER = {"split.train": 1000, "split.held_out": 100, "split.validation": 50}
+
+
+@cache
+def claims_of(task):
+    """The task's own claims; sequence tasks with fewer sentences, to be quick."""
+    smaller = SMALLER if load_task(task).language == "none" else {}
+    return audit(of_dataset(make_dataset(load_task(task, smaller)), task, Ledger(task)))
+
+
+@pytest.mark.parametrize("task", task_names())
+def test_every_task_is_what_it_declares(task):
+    result, spec = claims_of(task), load_task(task)
+    assert [one.cheat for one in result.declared] == [*spec.stops, *spec.allows]
+    assert not result.misdeclared, (result.undeclared, result.declared)
+    assert all(one.holds for one in result.declared if one.allowed), "what is left open on purpose is open"
+    assert bool(spec.allows) == (result.verdict != "clean")
+
+
+def test_a_claim_can_fail():
+    """Declared the other way round, or not at all, the same sentences are misdeclared."""
+    easy, hard = read("winograd-easy"), read("winograd-hard")
+    wrong = audit(replace(easy, stops=("bag-of-words",), allows=()))
+    assert [one.holds for one in wrong.declared] == [False] and wrong.undeclared == "bag-of-words"
+    silent = audit(replace(easy, stops=("leaky-split",), allows=()))
+    assert silent.misdeclared and silent.undeclared == "bag-of-words", "open, and not said to be"
+    shut = audit(replace(hard, allows=("fixed-order", "leaky-split", "partial-input"), stops=()))
+    assert [one.holds for one in shut.declared] == [False, False, False] and not shut.undeclared
+    leaky = audit(replace(read("winograd-leaky-split"), allows=()))
+    assert leaky.undeclared == "leaks by pair ids"
+    assert audit(replace(easy, stops=(), allows=())).misdeclared is False, "who declares nothing is held to nothing"
 
 
 def test_reversed_twins_are_a_leak_unless_declared():

@@ -53,6 +53,19 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Declared:
+    """A cheat that the task says it stops or allows, and whether that is so."""
+
+    cheat: str
+    allowed: bool
+    """Declared under `allows`; otherwise under `stops`."""
+    accuracy: float | None
+    """Of the best auditor that tries it; None where none does, and for a leak."""
+    holds: bool | None
+    """None: nothing tried it here, or the data are too few to say."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class AuditResult:
     """What an audit found; everything a report shows."""
 
@@ -76,6 +89,15 @@ class AuditResult:
     retention: Retention | None = None
     """What a model kept under shuffles, where one was asked."""
     certificate: Certificate | None = None
+    declared: tuple[Declared, ...] = ()
+    """What the task says of itself, held against the above; empty for data that say nothing."""
+    undeclared: str = ""
+    """What answers the questions of such a task and is none of what it allows."""
+
+    @property
+    def misdeclared(self) -> bool:
+        """Whether a task is not what it says: a claim fails, or it is open to something that it does not name."""
+        return bool(self.undeclared) or any(one.holds is False for one in self.declared)
 
     @property
     def deciding(self) -> tuple[Finding, ...]:
@@ -130,6 +152,9 @@ class AuditResult:
                 "reading": reading,
                 "ceiling": asdict(self.ceiling) | dict(zip(("verdict", "reason"), self.ceiling_verdict, strict=True)),
                 "auditors": [asdict(f) for f in self.findings],
+                "declared": [asdict(one) for one in self.declared],
+                "undeclared": self.undeclared,
+                "misdeclared": self.misdeclared,
                 "leaks": [asdict(leak) for leak in self.leaks],
                 "order_bits": asdict(self.order) if self.order else None,
                 "tokens": [asdict(token) for token in self.tokens],

@@ -10,6 +10,7 @@ import numpy as np
 
 from probe.audit.ceiling import ceiling
 from probe.audit.conclude import conclude
+from probe.audit.declared import declared, undeclared
 from probe.audit.groups import describe, find_groups, shipped_fold
 from probe.audit.leaks import Leak, find_leaks
 from probe.audit.leaks import judge as judge_leaks
@@ -110,7 +111,10 @@ def audit(
         asked = materials[-1] if materials[-1].tokens == "raw" else material(whole, "raw", raw)
         retention, certificate = shuffle_retention(asked, model, clusters, shuffles=shuffles, seed=seed)
         result = replace(result, retention=retention, certificate=certificate)
-    return replace(conclude(result), seconds=time.perf_counter() - start)
+    result = conclude(result)
+    if against is None:
+        result = replace(result, declared=declared(result), undeclared=undeclared(result))
+    return replace(result, seconds=time.perf_counter() - start)
 
 
 def _joined(reading: Reading, against: Reading) -> Reading:

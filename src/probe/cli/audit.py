@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-FAIL_ON = ("cheatable", "leaked")
+FAIL_ON = ("cheatable", "leaked", "misdeclared")
 
 
 def audit(
@@ -33,7 +33,7 @@ def audit(
     shuffles: Annotated[int, typer.Option(help="Shuffles of each prompt, with --run or --model.")] = 5,
     jobs: Annotated[int, typer.Option(help="Files audited at once; 0: as many as there are cores.")] = 0,
     fail_on: Annotated[
-        list[str] | None, typer.Option(help="cheatable or leaked: exit 1 on it; may be repeated.")
+        list[str] | None, typer.Option(help="cheatable, leaked or misdeclared: exit 1 on it; may be repeated.")
     ] = None,
     markdown: Annotated[str, typer.Option(help="Write a Markdown section to this file.")] = "",
     html: Annotated[str, typer.Option(help="Write an HTML page to this file.")] = "",

@@ -6,9 +6,10 @@ import html
 import re
 from collections.abc import Sequence
 
-from probe.audit.result import AuditResult, Finding
+from probe.audit.result import AuditResult, Declared, Finding
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~$&])")
+_HOLDS = {True: "holds", False: "DOES NOT HOLD", None: "not shown"}
 _COLOURS = {"clean": "32", "cheatable": "31", "leaked": "35", "underpowered": "33"}
 
 
@@ -60,6 +61,22 @@ def _order(result: AuditResult) -> str:
         f"order is worth {bits.difference:.2f} bits an answer [{bits.low:.2f}, {bits.high:.2f}] to a linear reader: "
         f"{bits.bag:.2f} from the bag, {bits.sequence:.2f} from the sequence (online codelength)"
     )
+
+
+def _declared(result: AuditResult) -> list[str]:
+    """What the task says of itself, and whether that is so."""
+
+    def said(one: Declared) -> str:
+        reached = "" if one.accuracy is None else f"{one.accuracy:.2f}, "
+        return f"{one.cheat} ({reached}{_HOLDS[one.holds]})"
+
+    lines = []
+    for side, allowed in (("stop", False), ("allow", True)):
+        named = ", ".join(said(one) for one in result.declared if one.allowed is allowed)
+        lines += [f"declared to {side} {named}"] if named else []
+    if result.undeclared:
+        lines.append(f"NOT DECLARED: {result.undeclared} answers it, and the task does not say that it allows this")
+    return lines
 
 
 def _model(result: AuditResult) -> list[str]:
@@ -133,7 +150,7 @@ def terminal(result: AuditResult, *, colour: bool = False, details: bool = False
         lines.append(
             "  single tokens (z): " + ", ".join(f"{plain(t.feature)} {t.right}/{t.n} ({t.z:+.1f})" for t in strong)
         )
-    lines += [f"  {line}" for line in (_order(result), *_model(result)) if line]
+    lines += [f"  {line}" for line in (*_declared(result), _order(result), *_model(result)) if line]
     lines += [f"  note: {plain(note)}" for note in (*reading.notes, *result.notes)]
     return "\n".join(lines) + "\n"
 
@@ -165,7 +182,9 @@ def markdown(results: Sequence[AuditResult]) -> str:
             f"- {escaped(r.groups)}",
             f"- {escaped(_ceiling(r))}",
         ]
-        lines += [f"- {escaped(line)}" for line in (_order(r), *_model(r), *r.reading.notes, *r.notes) if line]
+        lines += [
+            f"- {escaped(line)}" for line in (*_declared(r), _order(r), *_model(r), *r.reading.notes, *r.notes) if line
+        ]
         lines += [
             "",
             "| auditor | counts | accuracy | 95 % interval | p (Holm) | pairs | bits | as shipped | verdict |",
@@ -249,6 +268,7 @@ def _section(result: AuditResult) -> str:
         f"read as {reading.format}",
         result.groups,
         _ceiling(result),
+        *_declared(result),
         _order(result),
         *_model(result),
     ]

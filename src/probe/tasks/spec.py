@@ -18,7 +18,10 @@ from typing import Any, NoReturn
 from probe.errors import NotThere, ProbeError, nearest
 from probe.files import digest, read_text
 
-CHEATS = ("bag-of-words", "fixed-order", "prior", "collocation", "leaky-split", "agreement", "counting")
+CHEATS = (
+    *("bag-of-words", "fixed-order", "prior", "collocation", "leaky-split", "agreement", "counting"),
+    *("candidate-position", "partial-input"),
+)
 """The holes a task is meant to stop or to open. `bag-of-words`: the words alone tell the answer, as in winograd-easy;
 fixed-order, prior, collocation and agreement are ways in which they can, so a task that allows one does not stop it."""
 

@@ -44,7 +44,8 @@ def of_dataset(dataset: Dataset, source: str, ledger: Ledger) -> Reading:
     for question in of_examples(dataset.examples):
         ledger.add(question)
     reading = ledger.reading(format=f"probe task {name}{as_it_is} (seed {dataset.seed})", kind="cloze")
-    return replace(reading, source=source, declared_split=dataset.spec.split.method)
+    spec = dataset.spec
+    return replace(reading, source=source, declared_split=spec.split.method, stops=spec.stops, allows=spec.allows)
 
 
 def task(name: str | Path, ledger: Ledger) -> Reading:

@@ -91,6 +91,10 @@ class Reading:
     """What the reader decided, for the person to check."""
     declared_split: str = ""
     """How our own tasks say they were split (`reversed-pair`, …); empty for other people's files."""
+    stops: tuple[str, ...] = ()
+    """The cheats that our own tasks say they stop …"""
+    allows: tuple[str, ...] = ()
+    """… and those that they say they allow."""
 
     def accounting(self) -> str:
         """One line in which every record is accounted for."""
