@@ -170,8 +170,7 @@ def _ways(measured: Measured) -> dict[str, Mapping[str, Any]]:
 def _notes(by_seed: Mapping[int, Measured]) -> Sequence[tuple[str, str]]:
     lines = []
     for way, found in _ways(by_seed[0]).items():
-        for quantity, unit in (("time", "ms"), ("memory", "MiB")):
-            scale = 1e3 if quantity == "time" else 2**-20
+        for quantity, (unit, scale) in SHOWN.items():
             shown = "  ".join(f"{n:,}: {value * scale:,.1f}" for n, value in found[quantity])
             lines.append(f"{way}, {quantity} ({unit})  {shown}")
             if f"{quantity} exponent" in found:
@@ -183,14 +182,13 @@ def _notes(by_seed: Mapping[int, Measured]) -> Sequence[tuple[str, str]]:
 
 
 def _figures(by_seed: Mapping[int, Measured]) -> Sequence[Figure]:
-    labels = {"time": "seconds", "memory": "bytes"}
     return [
         Figure(
-            name=quantity, title=f"One layer, width 512, 8 heads: {quantity}", x_label="tokens", y_label=label,
-            series={way: found[quantity] for way, found in _ways(by_seed[0]).items() if found[quantity]},
+            name=quantity, title=f"One layer, width 512, 8 heads: {quantity}", x_label="tokens", y_label=unit,
+            series={way: [(n, v * scale) for n, v in found[quantity]] for way, found in _ways(by_seed[0]).items()},
             log_x=True, log_y=True,
         )
-        for quantity, label in labels.items()
+        for quantity, (unit, scale) in SHOWN.items()
     ]  # fmt: skip
 
 
@@ -198,6 +196,8 @@ def _made_of(settings: Settings) -> dict[str, Any]:
     return {"width": WIDTH, "heads": HEADS, "lengths": list(LENGTHS[:4] if settings.quick else LENGTHS)}
 
 
+SHOWN = {"time": ("ms", 1e3), "memory": ("MiB", 2**-20)}
+"""Quantity -> unit that a reader sees, and what seconds and bytes are multiplied by for it."""
 WAYS = ("projections", "fused attention", "explicit attention")
 
 COST = Reproduction(
