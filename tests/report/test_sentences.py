@@ -32,7 +32,7 @@ def test_what_order_is_worth_has_three_readings() -> None:
 def test_a_row_is_said_as_it_is() -> None:
     tokens = ["a", "b", "c", "d"]
     assert "spreads" in sentences.looks_said("block 1", tokens, [0.25, 0.25, 0.25, 0.25])
-    assert "rests on b (0.90)" in sentences.looks_said("block 1", tokens, [0.1, 0.9, 0.0, 0.0])
+    assert "rests on b@1 (0.90)" in sentences.looks_said("block 1", tokens, [0.1, 0.9, 0.0, 0.0])
     assert "hardly changes" in sentences.moved("block 1", tokens, [0.01, -0.01, 0.0, 0.0], ("x", "y"))
     assert "away from a (-0.80)" in sentences.moved("block 1", tokens, [-0.8, 0.8, 0.0, 0.0], ("x", "y"))
 

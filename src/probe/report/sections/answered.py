@@ -23,8 +23,7 @@ def answered(material: Material) -> Section:
     largest = max(by_part, key=lambda part: by_part[part])
     said = (
         f"{material.run.manifest['variant']}: {counted(config['n_layers'], 'block')} of width {config['d_model']}, "
-        "joined by "
-        f"{mixer}{heads}, {mlp}, {config['position']} positions, norm {config['norm']}. "
+        f"joined by {mixer}{heads}, {mlp}, {config['position']} positions, norm {config['norm']}. "
         f"{total:,} parameters, the most of them ({percent(by_part[largest] / total)}) in the {largest}."
     )
     order = sorted(by_part, key=_place)

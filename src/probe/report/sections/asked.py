@@ -26,8 +26,7 @@ def asked(material: Material) -> Section:
     cheats += [f"meant to allow {listed(spec.allows)}"] if spec.allows else []
     says = (
         f"{spec.name}: {spec.title}. The model reads the words up to the last but one that counts and has to name "
-        "the next; "
-        "it was trained by ordinary next-word prediction on whole sentences.",
+        "the next; it was trained by ordinary next-word prediction on whole sentences.",
         how,
         f"Of the known cheats the task is {'; '.join(cheats)}." if cheats else "The task names no cheat.",
     )

@@ -31,8 +31,7 @@ def causes(material: Material) -> Section | None:
             worst = max(ways.details["checks"].values())
             says.append(
                 "Nulls of this trace: clean into clean changes nothing, everything from the other run gives the "
-                "other answer; "
-                "largest error "
+                "other answer; largest error "
                 f"{worst:.1e}{'' if worst < 1e-3 else ': THEY DO NOT HOLD, so its effects are no evidence'}."
             )
         parts += _contrast(material, contrast, ways.details, nodes, edges, ways.table.to_dict("records"))
@@ -143,8 +142,7 @@ def _facts(edge: CircuitEdge, edges: Sequence[Row], nodes: Sequence[Row]) -> dic
             back = next(r for r in own if r["metric"] == "denoising" and r["position"] == strongest["position"])
             says.append(
                 f"{name} at {strongest['role']} ({strongest['position']}), taken from the other sentence: "
-                f"{effect(strongest)} "
-                f"lost; put into the other sentence: {effect(back)} gained"
+                f"{effect(strongest)} lost; put into the other sentence: {effect(back)} gained"
             )
     heads = [name for name in (edge.sender, edge.receiver) if name.startswith("L") and "H" in name]
     return {"title": f"{edge.sender} → {arrival(row)}", "says": says, "nodes": heads}

@@ -137,6 +137,5 @@ def _settled(steps: list[int], weights: Any, query: int, tokens: tuple[str, ...]
     top = int(rows[-1].argmax())
     return (
         f"The last block's row moved most between steps {steps[most]} and {steps[most + 1]} ({moves[most]:.2f} of "
-        "its weight); at the "
-        f"end it rests most on {tokens[top]} ({rows[-1][top]:.2f})."
+        f"its weight); at the end it rests most on {tokens[top]}@{top} ({rows[-1][top]:.2f})."
     )

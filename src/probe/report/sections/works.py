@@ -29,8 +29,8 @@ def works(material: Material) -> Section | None:
             says=says,
             panels=(Panel(svg=bars_svg(_bars(material, rates))),),
             note=f"Shares of {trained['n']} held-out sentences; whiskers: 95 % cluster bootstrap over "
-            f"{trained['groups']} noun "
-            f"pairs (Wilson where all or none are right). {material.results['accuracy'].convention}.",
+            f"{trained['groups']} noun pairs (Wilson where all or none are right). "
+            f"{material.results['accuracy'].convention}.",
         ),
         Table(
             name="accuracies",

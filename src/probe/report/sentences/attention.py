@@ -8,29 +8,32 @@ from typing import Any
 from probe.report.sentences.words import Row, counted, listed
 
 
+def _at(tokens: Sequence[str], i: int) -> str:
+    """A word and its position, because words repeat."""
+    return f"{tokens[i]}@{i}"
+
+
 def looks_said(block: str, tokens: Sequence[str], row: Sequence[float]) -> str:
     """What a row of attention rests on.
 
     >>> looks_said("block 2", ["the", "dog", "barked"], [0.05, 0.85, 0.1])
-    'block 2 rests on dog (0.85) and barked (0.10)'
+    'block 2 rests on dog@1 (0.85) and barked@2 (0.10)'
     """
     top = sorted(range(len(row)), key=lambda i: -row[i])[:3]
     if row[top[0]] < 2 / len(row):
-        return f"{block} spreads over all words (at most {row[top[0]]:.2f}, on {tokens[top[0]]})"
+        return f"{block} spreads over all words (at most {row[top[0]]:.2f}, on {_at(tokens, top[0])})"
     kept = [i for i in top if row[i] >= 0.1]
-    return f"{block} rests on {listed(f'{tokens[i]} ({row[i]:.2f})' for i in kept)}"
+    return f"{block} rests on {listed(f'{_at(tokens, i)} ({row[i]:.2f})' for i in kept)}"
 
 
 def as_the_chapter(tokens: Sequence[str], row: Iterable[float]) -> str:
-    """A row of attention in words, as the chapter prints it.
+    """A row of attention in words, as the chapter prints it, with places.
 
     >>> as_the_chapter(["the", "dog"], [0.03, 0.97])
-    'dog:0.97'
+    'dog@1:0.97'
     """
-    return (
-        " ".join(f"{token}:{weight:.2f}" for token, weight in zip(tokens, row, strict=False) if weight >= 0.05)
-        or "spread"
-    )
+    strong = [(i, weight) for i, weight in enumerate(row) if weight >= 0.05]
+    return " ".join(f"{_at(tokens, i)}:{weight:.2f}" for i, weight in strong) or "spread"
 
 
 def moved(block: str, tokens: Sequence[str], change: Sequence[float], words: tuple[str, str]) -> str:
@@ -40,8 +43,8 @@ def moved(block: str, tokens: Sequence[str], change: Sequence[float], words: tup
         return f"{block} hardly changes (by at most {abs(change[order[0]]):.2f}) between {words[0]} and {words[1]}"
     gained = [i for i in order[:3] if change[i] >= 0.05]
     lost = [i for i in order[:3] if change[i] <= -0.05]
-    said = [f"to {listed(f'{tokens[i]} ({change[i]:+.2f})' for i in gained)}"] if gained else []
-    said += [f"away from {listed(f'{tokens[i]} ({change[i]:+.2f})' for i in lost)}"] if lost else []
+    said = [f"to {listed(f'{_at(tokens, i)} ({change[i]:+.2f})' for i in gained)}"] if gained else []
+    said += [f"away from {listed(f'{_at(tokens, i)} ({change[i]:+.2f})' for i in lost)}"] if lost else []
     return f"{block} moves {' and '.join(said)} when {words[0]} becomes {words[1]}"
 
 

@@ -15,8 +15,7 @@ def strongest_edges(contrast: str, edges: Sequence[Row]) -> str:
     first = strong[0]
     return (
         f"{counted(len(strong), 'edge')} of {len(edges)} carry {CLEAR:.0%} or more of the {contrast} by themselves; "
-        "the "
-        f"strongest, {first['sender']} → {arrival(first)}, {effect(first)}."
+        f"the strongest, {first['sender']} → {arrival(first)}, {effect(first)}."
     )
 
 
@@ -36,8 +35,7 @@ def loudest_places(nodes: Sequence[Row]) -> str:
     places = sorted({row["position"] for row in strong})
     return (
         f"{counted(len(strong), 'part')} of {len(noising)} carry {CLEAR:.0%} or more, at "
-        f"position{'s' if len(places) > 1 else ''} "
-        f"{listed(map(str, places))}; the most: {said}."
+        f"position{'s' if len(places) > 1 else ''} {listed(map(str, places))}; the most: {said}."
     )
 
 

@@ -27,9 +27,8 @@ def lens_said(rows: Sequence[Row]) -> str:
     first = next(row for row in at_end if row["value"] >= final["value"] / 2)
     where = {"resid_pre": "before", "resid_mid": "after the attention of", "resid_post": "after"}[first["kind"]]
     return (
-        f"At the answer's place the stream first holds half of the answer {where} layer {first['layer']} (logit "
-        "difference "
-        f"{signed(first['value'])} of {signed(final['value'])} at the end)."
+        f"At the answer's place the stream first holds half of the answer {where} layer {first['layer']} "
+        f"(logit difference {signed(first['value'])} of {signed(final['value'])} at the end)."
     )
 
 
