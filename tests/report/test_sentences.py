@@ -34,7 +34,7 @@ def test_a_row_is_said_as_it_is() -> None:
     assert "spreads" in sentences.looks_said("block 1", tokens, [0.25, 0.25, 0.25, 0.25])
     assert "rests on b@1 (0.90)" in sentences.looks_said("block 1", tokens, [0.1, 0.9, 0.0, 0.0])
     assert "hardly changes" in sentences.moved("block 1", tokens, [0.01, -0.01, 0.0, 0.0], ("x", "y"))
-    assert "away from a (-0.80)" in sentences.moved("block 1", tokens, [-0.8, 0.8, 0.0, 0.0], ("x", "y"))
+    assert "away from a@0 (-0.80)" in sentences.moved("block 1", tokens, [-0.8, 0.8, 0.0, 0.0], ("x", "y"))
 
 
 def test_a_head_that_looks_and_causes_nothing_is_named() -> None:
