@@ -68,6 +68,16 @@ def test_cost_stops_before_memory_runs_out(monkeypatch: pytest.MonkeyPatch) -> N
     assert [n for n, _ in fused["time"]] == [128, 256, 512, 1024]
 
 
+def test_cost_is_judged_by_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quick look stops at 1,024 tokens, and not every system says what memory was used: no fault, and not run."""
+    monkeypatch.setattr(cost, "peak_bytes", lambda work: None)
+    found = {job.key: job.measure(Settings(quick=True), 0, lambda said: None) for job in cost.COST.jobs}
+    verdicts = {claim.statement: judge(claim, {0: found}, quick=True).verdict for claim in cost.COST.claims}
+    assert [verdicts[s] for s in verdicts if "memory: exponent" in s] == ["not run", "not run"]
+    assert verdicts["projections: time at 8,192 over time at 1,024"] == "not run"
+    assert set(verdicts.values()) == {"agrees", "not run", "not judged"}
+
+
 def test_the_explicit_way_holds_the_matrix_and_the_fused_does_not() -> None:
     explicit = cost.peak_bytes(cost._work("explicit attention", 1024))
     fused = cost.peak_bytes(cost._work("fused attention", 1024))
