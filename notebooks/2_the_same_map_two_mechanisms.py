@@ -98,7 +98,7 @@ assert apart(*rows) < 1e-6
 # ### Break them
 #
 # A minimal pair gives the knife. Run the sentence with *tired*, but let one layer see what it would have seen in the
-# sentence with *wet*: either the other **words**, or what **earlier parts** made of the other words. And only through
+# sentence with *wet*: either the other **words**, or what **earlier heads** moved of the other words. And only through
 # one door: its queries, its keys or its values. If the answer does not care, that is not the way by which the
 # adjective comes. 0: nothing is lost; 1: the answer becomes that of the other sentence.
 #
@@ -113,7 +113,7 @@ def traced(run):
 
 
 def lost(trace):
-    """Share lost through each door: what the last layer hears from words, and from earlier parts."""
+    """Share lost through each door: what the last layer hears from words, and from earlier heads."""
     table = trace.ways.table
     table = table[table["layer"] == table["layer"].max()]
     names = {"q": "queries", "k": "keys", "v": "values"}
@@ -129,8 +129,8 @@ pd.concat({name: lost(trace) for name, trace in traces.items()}, axis=1).round(2
 
 # %%
 two, one = (lost(traces[name]) for name in ("two hops", "one hop"))
-assert two.loc["queries", "earlier parts"] > 0.99 and one.loc["keys", "words"] > 0.99
-assert abs(two.loc["keys", "words"]) < 0.01 and abs(one.loc["queries", "earlier parts"]) < 0.01
+assert two.loc["queries", "earlier heads"] > 0.99 and one.loc["keys", "words"] > 0.99
+assert abs(two.loc["keys", "words"]) < 0.01 and abs(one.loc["queries", "earlier heads"]) < 0.01
 
 # %% [markdown]
 # Same map, same answers, and no overlap in what breaks them. The trace finds what we had built in, without having
@@ -203,7 +203,7 @@ one, two = (lost(traces[name]) for name in ("one hop", "two hops"))
 assert traces["one hop"].strategy.startswith("one hop")
 assert traces["two hops"].strategy.startswith("two hops")
 assert SMALL or one.loc["keys", "words"] > 0.7 and abs(one.loc["queries"]).max() < 0.01
-assert SMALL or two.loc["queries", "earlier parts"] > 0.6 and abs(two.loc["keys"]).max() < 0.01
+assert SMALL or two.loc["queries", "earlier heads"] > 0.6 and abs(two.loc["keys"]).max() < 0.01
 
 # %%
 probe.figure(trained["one hop"], "trace")

@@ -137,13 +137,13 @@ def _results(tokens: Sequence[str]) -> dict[str, AnalysisResult]:
         {"layer": layer, "port": port, "source": source, "metric": "noising", **_effect(value)}
         for layer, port, source, value in (
             (0, "q", "words", 0.9),
-            (1, "v", "earlier parts", 0.8),
+            (1, "v", "earlier heads", 0.8),
             (1, "q", "words", 0.0),
         )
     ]
     about = {"contrast": "adjective", "pairs": 60, "roles": roles}
     told = {
-        "strategy": "two hops: heads of layer 1 hear of it from earlier parts, by their values",
+        "strategy": "two hops: heads of layer 1 hear of it from earlier heads, by their values",
         "checks": {"null": 1e-7},
     }
     heads = [

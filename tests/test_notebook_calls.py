@@ -71,7 +71,7 @@ def test_a_kept_model_is_the_model(by_hand):
 def test_what_reads_runs_reads_a_kept_model(by_hand):
     _, _, run = by_hand
     trace = probe.trace_run(run, pairs=16)[0]
-    assert trace.strategy == "two hops: heads of layer 1 hear of it from earlier parts, by their queries"
+    assert trace.strategy == "two hops: heads of layer 1 hear of it from earlier heads, by their queries"
     assert "two-hop solver" in run._repr_html_()
 
 

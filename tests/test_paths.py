@@ -11,7 +11,7 @@ from probe.activations import intervened
 from probe.errors import ProbeError
 from probe.models.config import ModelConfig
 from probe.models.handmade import gated_solver, two_hop_solver
-from probe.paths import EMBEDDING, Node, before, nodes_of, patched_paths, record
+from probe.paths import EMBEDDING, Node, apart, before, nodes_of, patched_paths, record
 
 SETTINGS = [{}, {"norm": "none"}, {"d_mlp": 0}, {"output_projection": False}, {"biases": "all", "position": "rope"}]
 
@@ -88,6 +88,22 @@ def test_positions_restrict_what_is_seen() -> None:
     model, own, other = two_runs()
     nowhere = patched_paths(model, own, other, [nodes_of(model)], ports_of(model, 1), positions=[0, 1])
     torch.testing.assert_close(nowhere[0], own.logits, atol=2e-6, rtol=1e-6)  # the words differ from position 2 on
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_in_place_and_moved_are_all_that_the_other_run_writes(settings: dict) -> None:
+    """Deltas sum; heads write nothing in place, and an MLP nothing where the word is the same."""
+    model, own, other = two_runs(**settings)
+    in_place, moved = apart(model, own, other)
+    for node in nodes_of(model):
+        both = (in_place.written[node] - own.written[node]) + (moved.written[node] - own.written[node])
+        torch.testing.assert_close(both, other.written[node] - own.written[node], atol=1e-5, rtol=1e-4)
+        if node.head is not None:
+            assert in_place.written[node].equal(own.written[node])
+    assert in_place.written[EMBEDDING].equal(other.written[EMBEDDING])
+    same = (own.tokens == other.tokens).all(0)
+    for node in nodes_of(model):
+        torch.testing.assert_close(in_place.written[node][:, same], own.written[node][:, same], atol=1e-5, rtol=1e-4)
 
 
 def test_what_is_no_sum_is_refused() -> None:

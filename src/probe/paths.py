@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -21,7 +21,7 @@ from einops import einsum
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from probe.activations import ROWS, Edit, cached, resumed
+from probe.activations import ROWS, Edit, cached, intervened, resumed
 from probe.errors import ProbeError
 from probe.models.transformer import NO_TAP, Attention, Transformer
 
@@ -134,6 +134,34 @@ def record(model: Transformer, tokens: Int[Tensor, "example pos"]) -> Recording:
         raise ProbeError(f"what the parts wrote does not sum to the stream (relative error {error:.1e})")
     streams = {layer: seen[f"blocks.{layer}.hook_resid_pre"] for layer in range(config.n_layers)}
     return Recording(tokens=tokens, written=written, streams=streams, final=seen[last], logits=logits[:, -1])
+
+
+@torch.no_grad()
+def apart(model: Transformer, own: Recording, other: Recording) -> tuple[Recording, Recording]:
+    """What another run writes, in two: what stands *in place*, and what heads *moved*.
+
+    In place are the other words, and what MLPs make of them where every head still writes what it wrote in `own`: a
+    word read there was read in one hop, however often an MLP wrote it anew. Moved is all else that the other run's
+    parts write differently: it came by a head. As deltas from `own` the two sum to `other`.
+
+    Returns:
+        two recordings for `patched_paths`, of which `written` alone is changed.
+    """
+    layers = range(model.config.n_layers)
+    names = [f"blocks.{layer}.hook_attn_out" for layer in layers]
+    mlps = {
+        node: f"blocks.{node.layer}.hook_mlp_out" for node in nodes_of(model) if node.layer >= 0 and node.head is None
+    }
+    kept = cached(model, own.tokens, names)[1]
+    edits: dict[str, Edit] = {name: partial(_instead, value=kept[name]) for name in names}
+    held = intervened(model, other.tokens, edits, list(mlps.values()))[1]
+    in_place = dict(own.written) | {EMBEDDING: other.written[EMBEDDING]} | {node: held[mlps[node]] for node in mlps}
+    moved = {node: own.written[node] + other.written[node] - in_place[node] for node in own.written}
+    return replace(other, written=in_place), replace(other, written=moved)
+
+
+def _instead(tensor: Tensor, value: Tensor) -> Tensor:
+    return value
 
 
 def outputs_of(model: Transformer, layer: int) -> Float[Tensor, "head d_head d_model"]:

@@ -49,7 +49,7 @@ KNOWN = {
     "two hops": (
         two_hop_solver,
         {},
-        "two hops: heads of layer 1 hear of it from earlier parts, by their queries",
+        "two hops: heads of layer 1 hear of it from earlier heads, by their queries",
         {("embedding", "L0H1", "v"), ("L0H1", "L1H1", "q"), ("L1H1", "logits", "logits")},
     ),
     "gated, one layer": (
@@ -63,6 +63,12 @@ KNOWN = {
         {"layer": 1},
         "one hop: heads of layer 1 read the words, by their keys (softmax competition)",
         {("embedding", "L1H1", "k"), ("L1H1", "logits", "logits")},
+    ),
+    "gated, in layer 1, by what an MLP wrote in place": (
+        gated_solver,
+        {"layer": 1, "rewritten": True},
+        "one hop: heads of layer 1 read what an MLP made of the words, by their keys (softmax competition)",
+        {("embedding", "MLP0", "mlp"), ("MLP0", "L1H1", "k"), ("L1H1", "logits", "logits")},
     ),
 }
 
@@ -78,6 +84,25 @@ def test_the_known_circuit_and_no_other(dataset: Dataset, contrasts: list[Contra
     decides = next(sender for sender, receiver, _ in edges if receiver == "logits")
     late = nodes[(nodes["node"] == decides) & (nodes["role"] == "answer's place")]
     assert late["value"].to_list() == pytest.approx([1.0, 1.0], abs=1e-4)  # noising and denoising
+
+
+FAULTS = {
+    "what a receiver sees is lost": ("probe.paths._replace_heads", lambda tensor, new, heads: torch.zeros_like(tensor)),
+    "what a receiver sees is its own": ("probe.paths._replace_heads", lambda tensor, new, heads: tensor),
+    "an MLP sees its own": ("probe.paths._added", lambda tensor, delta: tensor),
+    "a patch is not put in": ("probe.activations._edit", lambda sites, value, n: lambda tensor: tensor),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_checks_fail_where_an_engine_does(
+    dataset: Dataset, contrasts: list[Contrast], fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A control that holds whatever the engines do vouches for nothing."""
+    model = solver(dataset, gated_solver, layer=1, rewritten=True)
+    assert max(trace(model, contrasts[0], NOWHERE).checks.values()) < 1e-5
+    monkeypatch.setattr(*FAULTS[fault])
+    assert max(trace(model, contrasts[0], NOWHERE).checks.values()) > 0.5
 
 
 def test_two_mechanisms_with_one_map_are_told_apart(dataset: Dataset, contrasts: list[Contrast]) -> None:
@@ -169,13 +194,13 @@ def test_the_strategy_is_derived_from_the_effects() -> None:
     def way(layer: int, port: str, source: str, value: float) -> dict:
         return {"layer": layer, "port": port, "source": source, "value": value}
 
-    spread = [way(1, "all", "earlier parts", 0.9), *(way(1, port, "earlier parts", 0.3) for port in "qkv")]
+    spread = [way(1, "all", "earlier heads", 0.9), *(way(1, port, "earlier heads", 0.3) for port in "qkv")]
     assert (
-        strategy(2, spread, []) == "two hops: heads of layer 1 hear of it from earlier parts, by several ports together"
+        strategy(2, spread, []) == "two hops: heads of layer 1 hear of it from earlier heads, by several ports together"
     )
     assert strategy(2, [way(0, "all", "words", 0.3)], []).startswith("no circuit of one or two hops")
     read = [way(0, "all", "words", 0.9), way(0, "v", "words", 0.9)]
-    mlp = [{"node": "MLP0", "metric": "noising", "value": 0.8}]
+    mlp = [{"node": "MLP0", "metric": "noising", "value": 0.8, "position": 14}]
     assert strategy(1, read, mlp) == "one hop: heads of layer 0 read the words, by their values, then through an MLP"
 
 

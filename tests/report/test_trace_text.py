@@ -36,7 +36,7 @@ def test_a_trace_from_its_sentence_to_its_checks() -> None:
     ]
     ways = [
         {"layer": 1, "port": "k", "source": "words", **spread(1.0)},
-        {"layer": 1, "port": "k", "source": "earlier parts", **spread(-0.001)},
+        {"layer": 1, "port": "k", "source": "earlier heads", **spread(-0.001)},
     ]
     said = trace_text("one hop", result(nodes), result(edges), result(ways), {"clean into clean": 2e-7})
     assert said == (
@@ -44,8 +44,8 @@ def test_a_trace_from_its_sentence_to_its_checks() -> None:
         "\n"
         "  path: words → L1H1.k → logits   (weakest edge 0.90)\n"
         "\n"
-        "  lost when a layer sees the other sentence's words, or what earlier parts made\n"
-        "  of them (95 %):           words                   earlier parts\n"
+        "  lost (95 %) when a layer sees the other sentence's words (as MLPs may write them\n"
+        "  anew in place), or what   words                   earlier heads moved\n"
         "    layer 1, keys           +1.00 [+0.95, +1.05]    +0.00 [-0.05, +0.05]\n"
         "\n"
         "  parts, taken from the other sentence (noising: lost) or given to it\n"

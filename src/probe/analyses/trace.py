@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from jaxtyping import Float
-from torch import Tensor
+import torch
 
 from probe.activations import Site, cached, sweep
 from probe.circuits import ATTENTION_PORTS
 from probe.contrasts import FEWEST, Contrast, Scale, answered
 from probe.models.transformer import Transformer
-from probe.paths import EMBEDDING, Node, Port, Recording, before, nodes_of, patched_paths, record
+from probe.paths import EMBEDDING, Node, Port, Recording, apart, before, nodes_of, patched_paths, record
 from probe.result import AnalysisResult, Provenance
 
 HALF = 0.5
@@ -44,8 +43,8 @@ class Trace:
     edges: AnalysisResult
     """Rows `sender, receiver, port, metric`: what is lost when this reader alone sees the other sentence's sender."""
     ways: AnalysisResult
-    """Rows `layer, port, source, metric`: what a layer loses when it sees the other sentence's `words`, or what
-    `earlier parts` made of them; the strategy is derived from these."""
+    """Rows `layer, port, source, metric`: what a layer loses when it sees the other sentence's `words` (in place:
+    themselves, and what MLPs made of them there), or what `earlier heads` moved; the strategy is derived from these."""
 
     @property
     def strategy(self) -> str:
@@ -75,15 +74,7 @@ def trace(model: Transformer, contrast: Contrast, provenance: Provenance) -> Tra
         return _traced(contrast, provenance, said, {})
     own, other = record(model, contrast.clean), record(model, contrast.other)
     scale = Scale.of(contrast, own.logits, other.logits)
-    nodes, ways = _nodes(model, scale), _ways(model, scale, own, other)
-
-    def into_logits(source: Recording) -> Float[Tensor, " pair"]:
-        return scale.lost(patched_paths(model, own, source, [nodes_of(model)], [(EMBEDDING, "logits")]))[0]
-
-    checks = {
-        "clean into clean": float(into_logits(own).abs().max()),
-        "everything from the other run": float((into_logits(other) - 1).abs().max()),
-    }
+    nodes, ways, checks = _nodes(model, scale), _ways(model, scale, own, other), _checks(model, scale, own, other)
     said = strategy(model.config.n_layers, ways, nodes)
     return _traced(contrast, provenance, said, checks, nodes, _edges(model, scale, own, other), ways)
 
@@ -165,49 +156,90 @@ def _edges(model: Transformer, scale: Scale, own: Recording, other: Recording) -
 
 
 def _ways(model: Transformer, scale: Scale, own: Recording, other: Recording) -> list[Row]:
-    """Per layer: what is lost when it sees the other sentence's *words*, or what earlier *parts* made of those."""
-    parts = nodes_of(model)[1:]
+    """Per reading: what is lost when it sees the other sentence's *words* in place, or what *earlier heads* moved."""
+    in_place, moved = apart(model, own, other)
+    everything = nodes_of(model)
     rows = []
+    for layer, port, receivers in _readings(model):
+        for source, recording in (("words", in_place), ("earlier heads", moved)):
+            [of_way] = scale.lost(patched_paths(model, own, recording, [everything], receivers))
+            rows.append({"layer": layer, "port": port, "source": source, "metric": "noising", **scale.summary(of_way)})
+    return rows
+
+
+def _readings(model: Transformer) -> list[tuple[int, str, list[tuple[Node, Port]]]]:
+    """Layer, name and ports of what can be patched together: one port of all heads, all three of them, the MLP."""
+    found: list[tuple[int, str, list[tuple[Node, Port]]]] = []
     for layer in range(model.config.n_layers):
         heads = [Node(layer, head) for head in range(model.config.n_heads)]
-        readers: dict[str, list[tuple[Node, Port]]] = {p: [(head, p) for head in heads] for p in ATTENTION_PORTS}
-        readers["all"] = [(head, port) for head in heads for port in ATTENTION_PORTS]
+        for port in ATTENTION_PORTS:
+            found.append((layer, port, [(head, port) for head in heads]))
+        found.append((layer, "all", [(head, port) for head in heads for port in ATTENTION_PORTS]))
         if model.config.d_mlp:
-            readers["mlp"] = [(Node(layer), "mlp")]
-        for port, receivers in readers.items():
-            effects = scale.lost(patched_paths(model, own, other, [[EMBEDDING], parts], receivers))
-            for source, of_way in zip(("words", "earlier parts"), effects, strict=True):
-                way = {"layer": layer, "port": port, "source": source, "metric": "noising"}
-                rows.append({**way, **scale.summary(of_way)})
-    return rows
+            found.append((layer, "mlp", [(Node(layer), "mlp")]))
+    return found
+
+
+def _checks(model: Transformer, scale: Scale, own: Recording, other: Recording) -> dict[str, float]:
+    """The nulls, as largest errors in shares of the logit difference; they go by the way that the effects go.
+
+    Clean into clean: a reading that is computed anew from the clean run's own writing loses nothing. Everything from
+    the other run, at the first layer: all is lost. By paths as by patches: a layer that sees all that the other run
+    wrote before it writes what it wrote there, so that both engines must name one number.
+    """
+    n_layers, everything = model.config.n_layers, nodes_of(model)
+    logits: list[tuple[Node, Port]] = [(EMBEDDING, "logits")]
+    readings = [*_readings(model), (0, "logits", logits)]
+    nothing = torch.cat([patched_paths(model, own, own, [everything], ports) for _, _, ports in readings])
+    sites = [Site(kind="resid_pre", layer=0), *(Site(kind="z", layer=layer) for layer in range(n_layers))]
+    whole = ["all"]
+    if model.config.d_mlp:
+        sites += [Site(kind="mlp_out", layer=layer) for layer in range(n_layers)]
+        whole += ["mlp"]
+    from_other = cached(model, scale.contrast.other, [site.name for site in sites])[1]
+    patched = scale.lost(sweep(model, scale.contrast.clean, sites, from_other))
+    by_path = [
+        patched_paths(model, own, other, [everything], ports)
+        for name in whole
+        for _, port, ports in readings
+        if port == name
+    ]
+    return {
+        "clean into clean": float(scale.lost(nothing).abs().max()),
+        "everything from the other run": float((patched[0] - 1).abs().max()),
+        "by paths as by patches": float((scale.lost(torch.cat(by_path)) - patched[1:]).abs().max()),
+    }
 
 
 def strategy(n_layers: int, ways: Sequence[Row], nodes: Sequence[Row]) -> str:
     """Name the way by which the contrast reaches the answer, from the effects alone.
 
-    Two hops: the heads of a later layer lose more than half when they no longer see what *earlier parts* made of the
+    Two hops: the heads of a later layer lose more than half when they no longer see what *earlier heads* moved of the
     contrast; named after the port that carries more than half by itself. One hop: heads lose it when they see the other
-    *words* instead: by their keys (which word is looked at changes: softmax competition) or their values (what is
-    fetched changes); then through an MLP where that MLP's output carries more than half too. Neither: no single layer's
-    reading carries half of it.
+    *words* in place instead: by their keys (which word is looked at changes: softmax competition) or their values (what
+    is fetched changes). An MLP whose output carries more than half is named too: it moves nothing, so that it wrote the
+    words anew before they were read, or it comes after the hop. Neither: no single layer's reading carries half of it.
     """
 
     def share(source: str, port: str, layer: int) -> float:
         fitting = (w["value"] for w in ways if (w["source"], w["port"], w["layer"]) == (source, port, layer))
         return next(fitting, 0.0)
 
-    late = max(range(1, n_layers), key=lambda layer: share("earlier parts", "all", layer), default=0)
-    if late and share("earlier parts", "all", late) > HALF:
-        port = max(ATTENTION_PORTS, key=lambda port: share("earlier parts", port, late))
-        if share("earlier parts", port, late) <= HALF:
-            return f"two hops: heads of layer {late} hear of it from earlier parts, by several ports together"
+    late = max(range(1, n_layers), key=lambda layer: share("earlier heads", "all", layer), default=0)
+    if late and share("earlier heads", "all", late) > HALF:
+        port = max(ATTENTION_PORTS, key=lambda port: share("earlier heads", port, late))
+        if share("earlier heads", port, late) <= HALF:
+            return f"two hops: heads of layer {late} hear of it from earlier heads, by several ports together"
         plural = {"q": "queries", "k": "keys", "v": "values"}[port]
-        return f"two hops: heads of layer {late} hear of it from earlier parts, by their {plural}"
+        return f"two hops: heads of layer {late} hear of it from earlier heads, by their {plural}"
     reader = max(range(n_layers), key=lambda layer: share("words", "all", layer))
     if share("words", "all", reader) <= HALF:
         return "no circuit of one or two hops: no single layer's reading carries half of it"
-    by_mlp = (n["value"] for n in nodes if n["node"].startswith("MLP") and n["metric"] == "noising")
-    then = ", then through an MLP" if max(by_mlp, default=0.0) > HALF else ""
+    loud = [n for n in nodes if n["node"].startswith("MLP") and n["metric"] == "noising" and n["value"] > HALF]
+    end = max((n["position"] for n in nodes), default=0)
+    after = any(int(n["node"][3:]) >= reader and n["position"] == end for n in loud)
+    what = "what an MLP made of the words" if any(int(n["node"][3:]) < reader for n in loud) else "the words"
+    then = ", then through an MLP" if after else ""
     keys, values = share("words", "k", reader), share("words", "v", reader)
     how = "keys (softmax competition)" if keys > HALF and keys >= values else "values"
-    return f"one hop: heads of layer {reader} read the words, by their {how}{then}"
+    return f"one hop: heads of layer {reader} read {what}, by their {how}{then}"

@@ -9,6 +9,7 @@ from probe.errors import CheckFailed
 def selftest(json: AsJson = False) -> None:
     """Run every metric on models and maps whose value is known. Exit code 1 on any miss."""
     from dataclasses import asdict
+    from textwrap import wrap
 
     from probe.lab.selftest import WITHOUT_ORACLE
     from probe.lab.selftest import selftest as run_all
@@ -21,7 +22,7 @@ def selftest(json: AsJson = False) -> None:
         for check in checks:
             verdict = "" if check.passed else "   MISS"
             print(f"{check.metric:36}{check.oracle:36}{check.expected:>13.6g}{check.measured:>16.9g}{verdict}")
-        print(f"\nwithout an oracle: {'; '.join(WITHOUT_ORACLE)}")
+        print("\n" + "\n".join(wrap(f"without an oracle: {'; '.join(WITHOUT_ORACLE)}", 80)))
     missed = [f"{check.metric} on {check.oracle}" for check in checks if not check.passed]
     if missed:
         raise CheckFailed(f"{len(missed)} of {len(checks)} checks missed: {'; '.join(missed)}")

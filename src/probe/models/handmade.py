@@ -1,14 +1,13 @@
 """Models whose circuit is known, because their weights are written by hand. The oracles that every metric is held to.
 
-All are attention-only, without norms, so that each subspace of the residual stream means one thing; a part of the
-stream is a block of coordinates, one for each word or position. Scores are large (`SHARP`), so that attention is 0 or
-1 to float precision.
+None has a norm, and all but one are attention-only, so that each subspace of the residual stream means one thing; a
+part of the stream is a block of coordinates, one for each word or position. Scores are large (`SHARP`), so that
+attention is 0 or 1 to float precision.
 
 - `induction_model`: a previous-token head and an induction head (Elhage et al. 2021, "Induction heads").
 - `two_hop_solver`, `gated_solver`: winograd-hard solved with the *same* map in the last block by two mechanisms. In
-  the first
-  the last head's query reads what an earlier head found out about the adjective (two hops); in the second the last
-  head sees nothing but words and positions, and the adjective's own key decides in the softmax (one hop, gated).
+  the first the last head's query reads what an earlier head found out about the adjective (two hops); in the second the
+  last head sees nothing but words and positions, and the adjective's own key decides in the softmax (one hop, gated).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from probe.models.config import ModelConfig
-from probe.models.transformer import Attention, Transformer
+from probe.models.transformer import MLP, Attention, Transformer
 
 SHARP = 40.0
 """Score of a key that is meant, against 0 for the others: weight 1 - 4e-18."""
@@ -38,12 +37,14 @@ class _Stream:
         return self.parts[name]
 
 
-def _blank(d_vocab: int, n_ctx: int, stream: _Stream, n_layers: int, n_heads: int, d_head: int) -> Transformer:
+def _blank(
+    d_vocab: int, n_ctx: int, stream: _Stream, n_layers: int, n_heads: int, d_head: int, d_mlp: int = 0
+) -> Transformer:
     """A model of zeros: words and positions stand in their parts of the stream, and nothing is done with them."""
     model = Transformer(
         ModelConfig(
             d_vocab=d_vocab, n_ctx=n_ctx, n_layers=n_layers, n_heads=n_heads, d_model=stream.width, d_head=d_head,
-            d_mlp=0, norm="none", attention_scale=False, biases="all",
+            d_mlp=d_mlp, norm="none", attention_scale=False, biases="all",
         )
     )  # fmt: skip
     for parameter in model.parameters():
@@ -90,10 +91,12 @@ def induction_model(d_vocab: int = 24, n_ctx: int = 48) -> Transformer:
     return model
 
 
-def _solver(d_vocab: int, n_ctx: int, n_layers: int, x: int, query: int, stream: _Stream) -> Transformer:
+def _solver(
+    d_vocab: int, n_ctx: int, n_layers: int, x: int, query: int, stream: _Stream, d_mlp: int = 0
+) -> Transformer:
     """What both solvers share: L0H0 carries the first noun to the position that has to name the answer."""
     width = max(d_vocab, n_ctx) + 2
-    model = _blank(d_vocab, n_ctx, stream, n_layers=n_layers, n_heads=2, d_head=width)
+    model = _blank(d_vocab, n_ctx, stream, n_layers=n_layers, n_heads=2, d_head=width, d_mlp=d_mlp)
     carry = _head(model, 0, 0)
     carry["q"][0, stream["position"].start + query] = SHARP
     carry["k"][0, stream["position"].start + x] = 1.0
@@ -137,7 +140,13 @@ def two_hop_solver(
 
 
 def gated_solver(
-    d_vocab: int, n_ctx: int, positions: Mapping[str, int], crosser: Sequence[int], nouns: Sequence[int], layer: int = 0
+    d_vocab: int,
+    n_ctx: int,
+    positions: Mapping[str, int],
+    crosser: Sequence[int],
+    nouns: Sequence[int],
+    layer: int = 0,
+    rewritten: bool = False,
 ) -> Transformer:
     """Carry the first noun; let the adjective's own key outbid the second noun's when it is a crosser. One hop.
 
@@ -145,15 +154,23 @@ def gated_solver(
     other word. With `layer` = 1 it stands a layer above the head that carries, and the row of its map that names the
     answer is that of `two_hop_solver`; nothing that it reads was written by a head all the same.
 
-    Args: as `two_hop_solver`, and the `layer` (0 or 1) of the deciding head.
+    With `rewritten` the key does not read the adjective itself, but its kind, which the MLP of layer 0 wrote beside it,
+    in place. No head moved it: still one hop.
+
+    Args: as `two_hop_solver`; the `layer` (0 or 1) of the deciding head; `rewritten`, in layer 1 alone.
     """
     query = positions["answer"] - 1
     stream = _Stream(word=d_vocab, position=n_ctx, kind=1, out=d_vocab)
-    model = _solver(d_vocab, n_ctx, layer + 1, positions["x"], query, stream)
+    model = _solver(d_vocab, n_ctx, layer + 1, positions["x"], query, stream, d_mlp=int(rewritten))
     decides = _head(model, layer, 1)
     decides["q"][0, stream["position"].start + query] = SHARP
-    for word in crosser:
-        decides["k"][0, stream["word"].start + word] = 2.0
+    kinds = [stream["kind"].start] if rewritten else [stream["word"].start + word for word in crosser]
+    decides["k"][0, kinds] = 2.0
+    mlp = model.blocks[0].mlp
+    if isinstance(mlp, MLP):
+        for word in crosser:
+            mlp.W_in.data[stream["word"].start + word, 0] = SHARP  # far above 0, where a GELU is the identity
+        mlp.W_out.data[0, stream["kind"]] = 1 / SHARP
     decides["k"][0, stream["position"].start + positions["y"]] = 1.0
     _overrides(decides, stream, nouns)
     return model

@@ -26,8 +26,8 @@ def trace_text(
     if path:
         lines += [*wrap("path: " + path, 80, initial_indent="  ", subsequent_indent="        "), ""]
     lines += [
-        "  lost when a layer sees the other sentence's words, or what earlier parts made",
-        "  of them (95 %):".ljust(28) + "words".ljust(24) + "earlier parts",
+        "  lost (95 %) when a layer sees the other sentence's words (as MLPs may write them",
+        "  anew in place), or what".ljust(28) + "words".ljust(24) + "earlier heads moved",
     ]
     table = ways.table
     heard: dict[tuple[int, str], dict[str, Any]] = {}
@@ -35,7 +35,7 @@ def trace_text(
         heard.setdefault((row["layer"], row["port"]), {})[row["source"]] = row
     for (layer, port), values in heard.items():
         if max(abs(row["value"]) for row in values.values()) >= SHOWN:
-            said = "".join(_effect(values[source]).ljust(24) for source in ("words", "earlier parts"))
+            said = "".join(_effect(values[source]).ljust(24) for source in ("words", "earlier heads"))
             lines.append((f"    layer {layer}, {_port(port)}".ljust(28) + said).rstrip())
     lines += [
         "",

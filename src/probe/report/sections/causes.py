@@ -78,7 +78,8 @@ def _contrast(
         Table(
             name=f"ways-{contrast}",
             title=f"From whom each layer hears of the {details['contrast']}",
-            says="Lost when a layer sees the other sentence's words, or what earlier parts made of them.",
+            says="Lost when a layer sees the other sentence's words, with what MLPs make of them in place, or what "
+            "earlier heads moved.",
             columns=("layer", "reads by", "from", "lost [95 %]"),
             rows=tuple(
                 (
