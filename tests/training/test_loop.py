@@ -226,6 +226,38 @@ def test_killed_at_any_moment_a_run_resumes_to_the_same_bytes(dataset: Dataset, 
     assert (run.path / "model.safetensors").read_bytes() == expected
 
 
+@pytest.mark.parametrize("ending", [{}, {"until": 0.05, "cooldown": 10, "steps": 400, "evaluate_every": 10}])
+def test_a_run_whose_last_write_failed_is_at_its_end(
+    dataset: Dataset, tmp_path: Path, ending: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk between the last checkpoint and the weights: what goes on from there trains no further."""
+    whole = lab.plan_run(plan(dataset, **ending), tmp_path / "whole")
+    lab.advance_run(whole)
+    steps = [row["step"] for row in store.read_metrics(whole)]
+    assert (steps[-1] < ending.get("steps", 60)) == ("until" in ending), "one ends by its steps, one before"
+    run, save = lab.plan_run(plan(dataset, **ending), tmp_path / "broken"), store.save_arrays
+
+    def full(path: Path, arrays: checkpoints.Arrays) -> None:
+        if path.name == "model.safetensors":
+            raise OSError(28, "No space left on device")
+        save(path, arrays)
+
+    monkeypatch.setattr(store, "save_arrays", full)
+    with pytest.raises(OSError, match="No space"):
+        lab.advance_run(run)
+    monkeypatch.setattr(store, "save_arrays", save)
+    lab.advance_run(store.open_run(run.path.parent, run.name))
+    assert [row["step"] for row in store.read_metrics(run)] == steps
+    assert (run.path / "model.safetensors").read_bytes() == (whole.path / "model.safetensors").read_bytes()
+
+
+def test_checkpoints_are_kept_at_the_evaluation_that_comes_then_or_next(dataset: Dataset, tmp_path: Path) -> None:
+    """One that falls between two evaluations is not lost."""
+    run = lab.plan_run(plan(dataset, steps=40, evaluate_every=10, checkpoint_every=15), tmp_path)
+    lab.advance_run(run)
+    assert store.checkpoint_steps(run) == [0, 20, 30]
+
+
 def test_a_truncated_state_is_refused_by_name(dataset: Dataset, tmp_path: Path) -> None:
     run = lab.plan_run(plan(dataset), tmp_path)
     asked = iter(range(1, 1000))

@@ -146,7 +146,7 @@ def advance_run(
         }
         store.append_metrics(run, row)
         tell(row)
-        if state.step % training.checkpoint_every == 0:
+        if training.keeps(state.step):
             save(weights=True)
     if not state.done:
         save(weights=False)

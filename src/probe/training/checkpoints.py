@@ -35,8 +35,8 @@ def state_arrays(state: TrainingState) -> Arrays:
     arrays = {f"model.{name}": array for name, array in model_arrays(state.model).items()}
     arrays |= {f"optimizer.{name}": _array(moment) for name, moment in state.optimizer.moments.items()}
     cooling = -1 if state.cooling_since is None else state.cooling_since
-    counters = {"step": np.array(state.step), "cooling": np.array(cooling), "losses": np.array(state.losses)}
-    return arrays | counters
+    counters = {"step": state.step, "cooling": cooling, "done": int(state.done), "losses": state.losses}
+    return arrays | {name: np.array(value) for name, value in counters.items()}
 
 
 def load_state_arrays(state: TrainingState, arrays: Mapping[str, np.ndarray], where: str) -> None:
@@ -54,6 +54,7 @@ def load_state_arrays(state: TrainingState, arrays: Mapping[str, np.ndarray], wh
     state.step, cooling = int(arrays["step"]), int(arrays["cooling"])
     state.cooling_since = None if cooling < 0 else cooling
     state.losses = arrays["losses"].tolist()
+    state.done = bool(arrays.get("done", False))
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:

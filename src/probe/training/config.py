@@ -60,7 +60,7 @@ class TrainingConfig:
     evaluate_every: int = 25
     """Steps between two evaluations on validation and held_out."""
     checkpoint_every: int = 25
-    """Steps between two checkpoints."""
+    """Steps between two checkpoints; each is kept at the evaluation that comes then, or next."""
     until: float | None = None
     """Stop early: once validation accuracy reaches this, the rate falls to 0 over `cooldown` steps; if validation still
     stands there then, training ends, else it goes on."""
@@ -98,6 +98,16 @@ class TrainingConfig:
         down = min(1.0, (self.steps - step + 1) / falling) if falling else 1.0
         cool = 1.0 if cooling_since is None else (self.cooldown - (step - cooling_since) + 1) / self.cooldown
         return self.lr * min(up, down, cool)
+
+    def keeps(self, step: int) -> bool:
+        """Whether a checkpoint is kept at the evaluation after `step` steps.
+
+        >>> config = TrainingConfig(evaluate_every=20, checkpoint_every=50)
+        >>> [step for step in range(0, 201, 20) if config.keeps(step)]
+        [0, 60, 100, 160, 200]
+        """
+        before = (step - 1) // self.evaluate_every * self.evaluate_every
+        return step == 0 or step // self.checkpoint_every > before // self.checkpoint_every
 
     def as_dict(self) -> dict[str, Any]:
         """All fields."""

@@ -106,6 +106,7 @@ def train(
     """
     model = state.model
     began = time.perf_counter()
+    state.done = state.done or state.step >= config.steps
     if state.step == 0:
         with torch.no_grad():
             first = _batch(data, config, 1)
