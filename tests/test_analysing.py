@@ -10,7 +10,8 @@ import pytest
 from probe import lab, store
 from probe.cli import run as probe
 from probe.errors import ProbeError
-from probe.lab.analysing import compute
+from probe.lab.analysing import compute, fresh
+from probe.lab.models import provenance
 from probe.lab.verifying import stated_by
 from probe.store import Run
 
@@ -74,3 +75,15 @@ def test_a_model_without_blocks_is_refused_by_all_that_look_into_blocks(tmp_path
     for look_into in (lab.trace_run, lab.probes_of, lab.interchange_of, lab.sweeps_of, lab.subspaces_of):
         with pytest.raises(ProbeError, match="no block to look into"):
             look_into(run)
+
+
+def test_what_another_program_computed_is_computed_again(copies: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Same weights, same sentences, but not what computes: kept results are not its results."""
+    run = copies[0]
+    lab.heads_of(run)
+    assert fresh(run, "heads", provenance(run))
+    monkeypatch.setattr("probe.lab.models.versions", lambda: {"torch": "9.9.9"})
+    assert not fresh(run, "heads", provenance(run))
+    monkeypatch.undo()
+    monkeypatch.setattr("probe.lab.models.ANALYSES", "next")
+    assert not fresh(run, "heads", provenance(run))

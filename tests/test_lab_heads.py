@@ -10,7 +10,8 @@ import pytest
 
 from probe import lab, store
 from probe.errors import ProbeError
-from probe.lab.heads import periods_of
+from probe.lab.heads import periods_of, trained_length
+from probe.lab.models import open_model, untrained_model
 from probe.report.heads import formation_text
 from probe.result import AnalysisResult, Provenance
 from probe.store import Run
@@ -90,3 +91,12 @@ def test_an_order_is_claimed_only_where_intervals_and_checkpoints_tell_it(
     context: tuple[float, float], head: tuple[float, float], said: str
 ) -> None:
     assert f"(L1H0) forms {said} the largest change of the in-context score" in dates(context, head)
+
+
+def test_heads_are_scored_where_they_were_trained(run: Run) -> None:
+    """A sentence's last word is predicted, and nothing from it: at its position the weights are the first ones."""
+    trained = trained_length(run)
+    assert trained == run.config["n_ctx"] - 1
+    before, after = untrained_model(run), open_model(run)
+    moved = (after.W_pos - before.W_pos).norm(dim=-1)
+    assert moved[:trained].min() > 10 * moved[trained:].max()

@@ -51,6 +51,23 @@ def test_what_is_not_there_is_said_with_what_to_do(tmp_path, runs, run):
         store.open_run(tmp_path)
 
 
+def test_siblings_differ_in_the_seed_alone(copy):
+    """Other sentences, or another version's folder, make no sibling, and stop nobody."""
+
+    def beside(name, change):
+        folder = copy.path.with_name(name)
+        shutil.copytree(copy.path, folder)
+        manifest = json.loads((folder / "manifest.json").read_text())
+        change(manifest)
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+
+    beside("seed", lambda manifest: manifest["training"].update(seed=7))
+    beside("data", lambda manifest: manifest.update(data_sha256="0" * 64))
+    beside("variant", lambda manifest: manifest.update(variant="another"))
+    beside("foreign", lambda manifest: manifest.update(schema=0))
+    assert [each.name for each in store.siblings(copy)] == [copy.name, "seed"]
+
+
 def test_a_beginning_that_two_runs_share_is_not_guessed(copy):
     shutil.copytree(copy.path, copy.path.with_name(copy.name + "x"))
     with pytest.raises(ProbeError, match="2 runs in .* begin with"):

@@ -15,6 +15,7 @@ Weights and tables are read with safetensors, JSON and Parquet; nothing is ever 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -168,15 +169,21 @@ def run_names(root: Path) -> list[str]:
 
 
 def siblings(run: Run) -> list[Run]:
-    """The finished runs beside this one that differ from it in nothing but the seed, by seed; itself among them."""
+    """The finished runs beside this one that differ from it in nothing but the seed, by seed; itself among them.
+
+    A damaged neighbour, or one of another version, is none of them.
+    """
 
     def settings(other: Run) -> Any:
         training = {key: value for key, value in other.manifest["training"].items() if key != "seed"}
-        return training, other.manifest["task_digest"], other.config
+        return training, other.manifest["data_sha256"], other.manifest["variant"], other.config
 
-    root, mine = run.path.parent, settings(run)
-    found = [open_run(root, name) for name in run_names(root)]
-    alike = [other for other in found if other.finished and settings(other) == mine]
+    alike, root, mine = [], run.path.parent, settings(run)
+    for name in run_names(root):
+        with contextlib.suppress(ProbeError):
+            other = open_run(root, name)
+            if other.finished and settings(other) == mine:
+                alike.append(other)
     return sorted(alike, key=lambda other: other.manifest["training"]["seed"])
 
 

@@ -190,3 +190,11 @@ def test_evidence_reads_as_text(of_solver: Evidence) -> None:
     assert "below 0.01 for this contrast: none" in text
     assert max(map(len, text.splitlines())) <= 120
     assert not math.isnan(of_solver.sizes.details["area, found, linear"])
+
+
+def test_pairs_of_one_group_are_no_evidence(dataset: Dataset, contrasts: list[Contrast]) -> None:
+    """A half that is judged has to be there, and to hold more than one thing that could differ."""
+    model = solver(dataset)
+    for groups in (1, 3):
+        few = replace(contrasts[0], groups=[f"g{i % groups}" for i in range(len(contrasts[0]))])
+        assert evidence(model, model, [few], nowhere(), draws=3) == []

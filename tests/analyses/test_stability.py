@@ -59,3 +59,17 @@ def test_different_circuits_share_what_they_share_and_no_more() -> None:
     edges = edges.assign(port=["v", "k", "logits"])
     result = stability({"a": tables(0, 0), "b": {"adjective": (nodes, edges)}}, nowhere())
     assert rows(result, "overlap") == {"by what they do": 0.5, "by number": 0.5}
+
+
+def test_a_contrast_that_was_not_traced_says_nothing_of_a_run() -> None:
+    """Two runs with one circuit, one of them traced on less: what both were asked is the same, and all that counts."""
+    twice = {name: tables(0, 1)["adjective"] for name in ("adjective", "order")}
+    result = stability({"a": twice, "b": tables(0, 1)}, nowhere())
+    assert set(rows(result, "overlap").values()) == {1.0}
+    assert set(rows(result, "edge kind").values()) == {1.0}
+    kinds = result.table[result.table.what == "edge kind"]
+    assert set(kinds[kinds.subject.str.contains("order")].n) == {1}
+    heads = result.table[result.table.what == "head"]
+    assert set(heads[heads.subject.str.contains("order")].n) == {1} and heads.value.abs().min() > 0.8
+    apart = stability({"a": tables(0, 1), "b": {"order": twice["order"]}}, nowhere())
+    assert not rows(apart, "overlap"), "two runs that were asked different things share no answer"

@@ -33,8 +33,7 @@ def composition(first: Float[Tensor, "a b"], second: Float[Tensor, "b c"]) -> fl
 def composition_baseline(d_model: int, d_head: int, seed: int = 0) -> tuple[float, float]:
     """Mean and 95th percentile of the score of two random matrices [d_model, d_model] of rank `d_head`.
 
-    About 1 / sqrt(d_head), far above the 1 / sqrt(d_model) of full rank: a narrow head fills few directions, so two of
-    them that share none are as rare as two that share all.
+    The mean is about 1 / sqrt(d_model) at every rank; the narrower the heads, the wider the scores spread around it.
     """
     generator = Generator().manual_seed(seed)
 

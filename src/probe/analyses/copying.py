@@ -65,7 +65,8 @@ def direct_copying(
 def copying_scores(model: Transformer | HookedModel) -> Float[Tensor, "layer head"]:
     """Eigenvalue score of W_E W_OV W_U (Elhage et al. 2021): sum of the eigenvalues over the sum of their sizes.
 
-    1: the head raises the logit of whatever it looks at; -1: it lowers it; about 0: neither. Norms are folded in.
+    1: the head raises the logit of whatever it looks at; -1: it lowers it; about 0: neither. Weights of norms are
+    folded in; that a LayerNorm takes the mean off too is left out.
     """
     weights = head_weights(model)
     # the same eigenvalues but for zeros, in matrices no larger than a head: tr(ABC) turns round

@@ -65,7 +65,8 @@ def evidence(
     Args:
         model: whose circuit.
         untrained: the same before training.
-        contrasts: those that it answers right both ways on fewer than twice `FEWEST` pairs are left out.
+        contrasts: those that it answers right both ways on fewer than twice `FEWEST` pairs are left out, and
+            those whose pairs are of fewer than four groups: no half of them could be told from chance.
         provenance: of the run.
         draws: random circuits beside the one found; completeness tries a third as many random subsets.
         seed: of all draws.
@@ -77,7 +78,8 @@ def evidence(
         ProbeError: a model whose residual stream is no sum (see `probe.paths.record`).
     """
     generator = Generator().manual_seed(seed)
-    asked = [one for one in (answered(model, contrast) for contrast in contrasts) if len(one) >= 2 * FEWEST]
+    right = [answered(model, contrast) for contrast in contrasts]
+    asked = [one for one in right if len(one) >= 2 * FEWEST and len(set(one.groups)) >= 4]
     if not asked:
         return []
     searched, judged = zip(*(halves(contrast) for contrast in asked), strict=True)

@@ -8,7 +8,7 @@ assignment problem). What is stable is what stays after that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import combinations
 from typing import Any
 
@@ -33,7 +33,8 @@ def stability(runs: Mapping[str, Tables], provenance: Provenance) -> AnalysisRes
     """Compare the circuits of runs that differ in their seed.
 
     Args:
-        runs: name of the run -> its traces; at least two.
+        runs: name of the run -> its traces; at least two. A contrast that was not traced in a run says nothing of it:
+            the run does not count there.
         provenance: of one of them.
 
     Returns:
@@ -50,17 +51,22 @@ def stability(runs: Mapping[str, Tables], provenance: Provenance) -> AnalysisRes
     rows = _edge_kinds(runs)
     for head, own in deeds[medoid].items():
         for deed in own:
-            values = [deeds[b][likeness[medoid, b][head]].get(deed, 0.0) for b in names]
+            asked = [b for b in names if any(deed.endswith(f"({contrast})") for contrast in runs[b])]
+            values = [deeds[b][likeness[medoid, b][head]].get(deed, 0.0) for b in asked]
             if max(map(abs, values)) >= PRESENT:
                 low, high = bootstrap_interval(values)
                 subject = {"what": "head", "subject": f"{head}: {deed}", "value": float(np.mean(values))}
                 rows.append({**subject, "low": low, "high": high, "n": len(values)})
     edges = {name: _present(tables) for name, tables in runs.items()}
     for how in ("by what they do", "by number"):
-        pairs = {
-            (a, b): jaccard(edges[a], _renamed(edges[b], likeness[b, a] if how == "by what they do" else {}))
-            for a, b in combinations(names, 2)
-        }
+        pairs = {}
+        for a, b in combinations(names, 2):
+            shared = runs[a].keys() & runs[b].keys()
+            if shared:
+                renamed = _renamed(edges[b], likeness[b, a] if how == "by what they do" else {})
+                pairs[a, b] = jaccard(_of(shared, edges[a]), _of(shared, renamed))
+        if not pairs:
+            continue
         low, high = _over_runs(pairs, names)
         subject = {"what": "overlap", "subject": how, "value": float(np.mean(list(pairs.values())))}
         rows.append({**subject, "low": low, "high": high, "n": len(names)})
@@ -162,27 +168,30 @@ def _present(tables: Tables) -> set[tuple[str, str, str, str]]:
     }
 
 
+def _of(contrasts: Set[str], edges: set[tuple[str, str, str, str]]) -> set[tuple[str, str, str, str]]:
+    return {edge for edge in edges if edge[0] in contrasts}
+
+
 def _renamed(edges: set[tuple[str, str, str, str]], names: Mapping[str, str]) -> set[tuple[str, str, str, str]]:
     return {(c, names.get(sender, sender), names.get(receiver, receiver), port) for c, sender, receiver, port in edges}
 
 
 def _edge_kinds(runs: Mapping[str, Tables]) -> list[dict[str, Any]]:
-    """Kinds of edges, and the share of runs that have one."""
-    counts: dict[str, int] = {}
+    """Kinds of edges, and the share that have one of the runs in which their contrast was traced."""
+    counts: dict[tuple[str, str], int] = {}
     for tables in runs.values():
         kinds = {
-            f"{kind(sender)} → {_reader({'receiver': receiver, 'port': port})} ({contrast})"
+            (contrast, f"{kind(sender)} → {_reader({'receiver': receiver, 'port': port})} ({contrast})")
             for contrast, sender, receiver, port in _present(tables)
         }
-        for name in kinds:
-            counts[name] = counts.get(name, 0) + 1
+        for one in kinds:
+            counts[one] = counts.get(one, 0) + 1
     rows = []
-    for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        low, high = share_interval(count, len(runs))
-        rows.append(
-            {"what": "edge kind", "subject": name, "value": count / len(runs), "low": low, "high": high, "n": len(runs)}
-        )
-    return rows
+    for (contrast, name), count in counts.items():
+        n = sum(contrast in tables for tables in runs.values())
+        low, high = share_interval(count, n)
+        rows.append({"what": "edge kind", "subject": name, "value": count / n, "low": low, "high": high, "n": n})
+    return sorted(rows, key=lambda row: (-row["value"], row["subject"]))
 
 
 def _over_runs(pairs: Mapping[tuple[str, str], float], names: Sequence[str]) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from typing import Any
 from probe import store
 from probe.errors import ProbeError
 from probe.lab.data import run_dataset
-from probe.lab.heads import kept, periods_of, with_heads
+from probe.lab.heads import kept, periods_of, trained_length, with_heads
 from probe.lab.models import open_model, provenance
 from probe.result import AnalysisResult
 from probe.store import Run
@@ -53,7 +53,7 @@ def formation_of(run: Run, tell: Callable[[str], None] = lambda said: None) -> t
             f"--set evaluate_every={every} (and the same settings as before)"
         )
     last = with_heads(run)
-    d_vocab, longest = last.config.d_vocab, last.config.n_ctx
+    d_vocab, longest = last.config.d_vocab, trained_length(run)
     drawn = repeats(d_vocab, longest, 16, torch.Generator().manual_seed(0), periods_of(run))
     generator = torch.Generator().manual_seed(1)
     words = torch.stack([torch.randperm(d_vocab, generator=generator)[: min(25, longest)] for _ in range(32)])

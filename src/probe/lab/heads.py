@@ -50,7 +50,7 @@ def heads_of(run: Run) -> tuple[AnalysisResult, AnalysisResult]:
     from probe.analyses.heads import head_scores
 
     model, source = with_heads(run), provenance(run)
-    d_vocab, longest = model.config.d_vocab, model.config.n_ctx
+    d_vocab, longest = model.config.d_vocab, trained_length(run)
     scores = head_scores(model, d_vocab, longest, source, periods=periods_of(run))
     copied = copying(model, d_vocab, longest, source)
     both = replace(
@@ -141,6 +141,14 @@ def periods_of(run: Run) -> tuple[int, int] | None:
     """The periods of the repeated sequences that a run was trained on; None where it saw none, and any will do."""
     question = run_dataset(run).spec.question
     return question.periods if isinstance(question, TokenSequence) and question.rule == "repeat" else None
+
+
+def trained_length(run: Run) -> int:
+    """The longest sequence of which every position was trained; scores beyond it would tell of first weights.
+
+    One less than the longest sentence: its last word is predicted, and nothing is predicted from it.
+    """
+    return min(run.config["n_ctx"], max(len(example.tokens) for example in run_dataset(run).examples) - 1)
 
 
 def run_of_task(task: str, runs: Path, data: Path, threads: int = 1) -> tuple[Run, Dataset | None]:

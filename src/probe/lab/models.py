@@ -8,7 +8,7 @@ from probe import store
 from probe.errors import NotThere, ProbeError
 from probe.files import digest, to_json
 from probe.models.config import ModelConfig
-from probe.result import Provenance
+from probe.result import Provenance, versions
 from probe.store import Run
 
 if TYPE_CHECKING:
@@ -69,14 +69,18 @@ def untrained_model(run: Run) -> Transformer:
     return initialised(config, Generator().manual_seed(run.manifest["training"]["seed"]))
 
 
+ANALYSES = "2"
+"""Raised whenever an analysis gives other numbers for the same weights, so that what was kept is computed again."""
+
+
 def provenance(run: Run) -> Provenance:
-    """Where numbers that are computed from this run come from."""
+    """Where numbers that are computed from this run, here and now, come from: its weights, and what computes."""
     weights = run.path / "model.safetensors"
     return Provenance(
         task_digest=run.manifest["task_digest"],
         model_digest=digest(to_json(run.config).encode() + weights.read_bytes()) if weights.exists() else "",
         seed=run.manifest["training"]["seed"],
-        versions=run.manifest["versions"],
+        versions=versions() | {"analyses": ANALYSES},
         threads=run.manifest["threads"],
         dtype=run.manifest["dtype"],
         git_commit=run.manifest["git_commit"],

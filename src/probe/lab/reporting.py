@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -86,20 +87,10 @@ def _keep_gaps(run: Run, source: Provenance, reasons: Mapping[str, str]) -> None
 def siblings_of(run: Run) -> list[dict[str, Any]]:
     """Summaries of the finished runs beside this one that differ from it in the seed alone, this one among them."""
     found = []
-    for name in store.run_names(run.path.parent):
-        try:
-            other = store.open_run(run.path.parent, name)
-            if other.finished and _but_seed(other) == _but_seed(run):
-                found.append(summary(other))
-        except ProbeError:
-            continue  # a damaged neighbour is no reason not to report on this run
-    return sorted(found, key=lambda each: each["seed"])
-
-
-def _but_seed(run: Run) -> Any:
-    manifest = run.manifest
-    training = {key: value for key, value in manifest["training"].items() if key != "seed"}
-    return manifest["data_sha256"], manifest["variant"], training, run.config
+    for other in store.siblings(run):
+        with contextlib.suppress(ProbeError):  # a damaged neighbour is no reason not to report on this run
+            found.append(summary(other))
+    return found
 
 
 # -- where it looks ----------------------------------------------------------------------------------------------

@@ -281,7 +281,10 @@ def lens_of(run: Run, pairs: int | None = None) -> AnalysisResult:
 def _opened(run: Run, pairs: int | None) -> tuple[Transformer, list[Contrast], Provenance]:
     """A run's model, the contrasts of its task, and where what is found comes from."""
     _checked(pairs)
-    return with_blocks(run), contrasts_of(run_dataset(run), pairs), provenance(run)
+    contrasts = contrasts_of(run_dataset(run), pairs)
+    if not contrasts:
+        raise ProbeError(f"{run.manifest['task']}: no two held-out sentences differ in one thing alone")
+    return with_blocks(run), contrasts, provenance(run)
 
 
 def _at_most(most: int, pairs: int | None) -> int:

@@ -37,7 +37,8 @@ def head_weights(model: Transformer | Any) -> HeadWeights:
     if not isinstance(model, Transformer):
         names = ("W_E", "W_Q", "W_K", "W_V", "W_O", "W_U")
         weights = {name: getattr(model, name).detach() for name in names}
-        return HeadWeights(**weights, centred=hasattr(model, "ln_final"))
+        centred = getattr(model.cfg, "normalization_type", None) in ("LN", "LNPre")  # an RMSNorm takes no mean off
+        return HeadWeights(**weights, centred=centred)
     config = model.config
     model = folded(model) if config.norm == "pre" else model
     heads = [block.attn for block in model.blocks if isinstance(block.attn, Attention)]

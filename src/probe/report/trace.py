@@ -83,9 +83,8 @@ def stability_text(result: AnalysisResult) -> str:
     lines += ["", "  kinds of edges, and in how many seeds they carry a tenth or more:"]
     kinds = [row for row in rows if row["what"] == "edge kind"]
     for row in kinds[:MOST]:
-        lines.append(
-            f"    {round(row['value'] * n):3} of {n} ({row['low']:.0%} to {row['high']:.0%})  {row['subject']}"
-        )
+        count = f"{row['value'] * row['n']:3.0f} of {row['n']}"
+        lines.append(f"    {count} ({row['low']:.0%} to {row['high']:.0%})  {row['subject']}")
     if len(kinds) > MOST:
         lines.append(f"    … and {len(kinds) - MOST} rarer kinds (--json has all)")
     lines += ["", f"  heads, named as in {result.details['medoid']}, and what their matches do on average:"]
