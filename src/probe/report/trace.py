@@ -26,8 +26,9 @@ def trace_text(
     if path:
         lines += [*wrap("path: " + path, 80, initial_indent="  ", subsequent_indent="        "), ""]
     lines += [
-        "  lost (95 %) when a layer sees the other sentence's words (as MLPs may write them",
-        "  anew in place), or what".ljust(28) + "words".ljust(24) + "earlier heads moved",
+        "  lost (95 %) when a layer sees the other sentence's words in place (an MLP may",
+        "  have written them anew there), or what earlier heads moved of them:",
+        " " * 28 + "words".ljust(24) + "earlier heads",
     ]
     table = ways.table
     heard: dict[tuple[int, str], dict[str, Any]] = {}

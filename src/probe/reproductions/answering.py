@@ -34,6 +34,8 @@ EVERY = 50
 """Steps between two looks at the held-out sentences."""
 PAIRS = 60
 """Held-out pairs, about, that a trace takes."""
+STRATEGY = 2
+"""Raised when a trace names strategies otherwise. 2: an MLP that writes a word anew in place is no hop."""
 FIRST, SECOND = "animal", "street"
 
 Contrasts = Callable[[Dataset, int], Sequence[Contrast]]
@@ -89,8 +91,9 @@ def made_of(task: str, variant: str, way: str, settings: Settings) -> dict[str, 
     """Sentences, model and training of a row."""
     how = training_of(settings) if way == "chapter" else defaults_of(variant, 0, settings)
     training = {name: value for name, value in asdict(how).items() if name != "seed"}
-    model = config_of(task, variant, way, settings).as_dict()
-    return {"task": dataset_of(task).digest, "model": model, "training": training}
+    found = {"task": dataset_of(task).digest, "model": config_of(task, variant, way, settings).as_dict()}
+    traced = {"strategy": STRATEGY} if task == "hard" and variant != "uniform" else {}
+    return found | {"training": training} | traced
 
 
 def training_of(settings: Settings) -> LanguageTraining:
