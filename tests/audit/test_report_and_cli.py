@@ -59,6 +59,15 @@ def test_nothing_gets_through(evil):
     json.dumps(evil.as_dict(), allow_nan=False)
 
 
+def test_names_of_slots_are_data_too(evil):
+    """A slot's name comes from the file, and an auditor is called after it."""
+    name = f"without-{EVIL}"
+    finding = replace(evil.findings[0], auditor=name, weights=((EVIL, 1.0),), verdict="cheatable")
+    result = replace(evil, findings=(finding,), by=(name,), undeclared=name)
+    text = terminal(result, details=True)
+    assert "\x1b" not in text and text.count(name.replace("\x1b", "�")) == 3
+
+
 def test_escaping():
     assert plain("a\tb\u202ec") == "a�b�c"
     assert escaped("a|b_c") == "a\\|b\\_c"
