@@ -74,6 +74,8 @@ class Material:
     coins: NDArray[np.float64]
     """Uniform in 0 … 1, one a question: how its ties are broken. With two options, 1 where the guess is right, 0 where
     it is wrong, 1/2 where the options have the same words, and no guess could tell them apart."""
+    cut: Callable[[str], Tokens] = field(compare=False, repr=False)
+    """What cut the texts into tokens."""
     designs: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Feature matrices made so far, by feature map: several auditors use the same ones."""
 
@@ -123,6 +125,7 @@ def material(reading: Reading, tokens: str, tokenizer: Tokenizer) -> Material:
         two_way=bool((sizes == 2).all()),
         index_is_order=_in_order_of_mention(mentions),
         coins=_coins(reading.kind, prompts, options, answers, bool((sizes == 2).all())),
+        cut=cut,
     )
 
 
