@@ -172,6 +172,30 @@ def test_choices_of_other_shapes(tmp_path):
     assert [q.right for q in reading.questions] == ["Ann", "neither"]
 
 
+@pytest.mark.parametrize(
+    ("cell", "options"),
+    [
+        ("['a dog', 'a cat']", ("a dog", "a cat")),  # as pandas writes a list
+        ("['it\\'s, well, a dog', \"a cat\"]", ("it's, well, a dog", "a cat")),
+        ("{'text': ['a dog', 'a cat'], 'label': ['x', 'y']}", ("a dog", "a cat")),
+        ('["a dog", "a cat"]', ("a dog", "a cat")),
+        ("a dog | a cat", ("a dog", "a cat")),
+        ("['a dog' 'a cat']", None),  # as pandas writes an array: one text, no two candidates
+        ("[a dog, a cat]", None),
+        ("[" * 9999, None),
+    ],
+)
+def test_candidates_in_one_cell(tmp_path, cell, options):
+    import csv
+
+    path = tmp_path / "a.csv"
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows([("text", "options", "label"), ("it barks", cell, 0), ("it mews", "x|y", 1)])
+    reading = accounted(read(path))
+    assert (reading.questions[0].options if options else reading.problems[0].record) == (options or 1)
+    assert reading.malformed == (options is None)
+
+
 def test_map_and_format(tmp_path):
     path = written(tmp_path, "a.csv", "richtig,falsch,gut\na b,b a,x\n")
     with pytest.raises(ProbeError, match="--map"):
