@@ -143,6 +143,43 @@ def test_labels(tmp_path, labels, answers):
     assert [q.answer for q in reading.questions] == answers
 
 
+@pytest.mark.parametrize(
+    ("labels", "right", "note"),
+    [
+        ([2], ["3"], "can't be told"),  # a JSON number is an index; and programs count from 0
+        ([0, 3], ["1", "4"], ""),
+        ([1, 4], ["1", "4"], "from 1"),
+        ([1.0, 4.0], ["1", "4"], "from 1"),
+        (["2", "4"], ["2", "4"], ""),  # text is a candidate's name where all labels can be
+        (["0", "3"], ["1", "4"], ""),  # "0" is no candidate, so both are indices
+    ],
+)
+def test_labels_of_candidates_that_are_numbers(tmp_path, labels, right, note):
+    rows = [{"text": f"How many {i}?", "choices": ["1", "2", "3", "4"], "answer": x} for i, x in enumerate(labels)]
+    reading = accounted(read(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))))
+    assert [q.right for q in reading.questions] == right
+    assert bool(reading.notes) == bool(note) and note in "".join(reading.notes)
+
+
+def test_numbers_beyond_the_candidates_are_names(tmp_path):
+    rows = [
+        {"text": f"How many {i}?", "choices": ["2", "15", "18"], "answer": label} for i, label in enumerate([2, 15])
+    ]
+    assert [q.right for q in read(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))).questions] == [
+        "2",
+        "15",
+    ]
+
+
+@pytest.mark.parametrize(("labels", "right"), [(["1", "2"], ["Ann", "Bo"]), ([1, 2], ["Bo", "Cy"])])
+def test_where_numbers_count_from_may_be_unknown(tmp_path, labels, right):
+    """Of three candidates none is ever 0 and none the third: text counts from 1, JSON from 0, and a note says so."""
+    rows = [{"text": f"Who {i}?", "choices": ["Ann", "Bo", "Cy"], "answer": label} for i, label in enumerate(labels)]
+    reading = accounted(read(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))))
+    assert [q.right for q in reading.questions] == right
+    assert "can't be told" in reading.notes[0] and "would settle it" in reading.notes[0]
+
+
 def test_choices_of_other_shapes(tmp_path):
     arc = {
         "question": "What barks?",
