@@ -302,6 +302,41 @@ def test_rows_without_labels_are_counted(tmp_path):
         read(written(tmp_path, "b.jsonl", json.dumps(rows[1])))
 
 
+@pytest.mark.parametrize(
+    ("labels", "classes", "note"),
+    [
+        ([-1, 0, 1], ("-1", "0", "1"), "read as a class"),  # sentiment
+        ([-1, 1], ("-1", "1"), "read as a class"),
+        (["-2", "-1", "1"], ("-1", "-2", "1"), "read as a class"),
+        ([-1, 0, 1, 2], ("0", "1", "2"), "read as none"),  # SNLI
+        (["-1", "no", "yes"], ("no", "yes"), "read as none"),
+        ([0, 1], ("0", "1"), ""),
+    ],
+)
+def test_minus_one_is_a_class_or_no_label(tmp_path, labels, classes, note):
+    rows = [{"text": f"text {i}", "label": labels[i % len(labels)]} for i in range(60)]
+    reading = accounted(read(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))))
+    assert reading.classes == classes and note in "".join(reading.notes)
+    assert reading.unlabelled == 60 - reading.used == (60 // len(labels) if "none" in note else 0)
+    assert [reading.classes[q.answer] for q in reading.questions] == [
+        str(row["label"]) for row in rows if str(row["label"]) in classes
+    ]
+
+
+def test_a_part_without_labels_is_left_out_of_its_folder(tmp_path):
+    """A GLUE task: the labels of the test part are all -1."""
+    for name, labels in (("train", [0, 1]), ("dev", [1, 0]), ("test", [-1, -1])):
+        lines = [json.dumps({"sentence": f"{name} {i}", "label": labels[i % 2]}) for i in range(30)]
+        written(tmp_path, f"{name}.jsonl", "\n".join(lines))
+    reading = accounted(read(tmp_path))
+    assert {q.split for q in reading.questions} == {"train", "validation"} and reading.classes == ("0", "1")
+    assert any("test.jsonl" in note and "none of the 30 records has a label" in note for note in reading.notes)
+    for name in ("train", "dev"):
+        (tmp_path / f"{name}.jsonl").unlink()
+    with pytest.raises(ProbeError, match="label"):
+        read(tmp_path)
+
+
 def test_labels_that_name_nothing_are_malformed(tmp_path):
     rows = [
         {"sentence": f"Ann saw Bo {i}", "option1": "Ann", "option2": "Bo", "answer": label}

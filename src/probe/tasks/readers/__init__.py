@@ -19,7 +19,7 @@ from typing import BinaryIO
 from probe.errors import ProbeError, nearest
 from probe.tasks.readers import own, plain, prompts, suites, tables, winograd_xml
 from probe.tasks.readers.columns import read_table, renamed
-from probe.tasks.readers.questions import SPLIT_NAMES, Ledger, Question, Reading
+from probe.tasks.readers.questions import SPLIT_NAMES, Ledger, Question, Reading, Unlabelled, with_split
 from probe.tasks.readers.shapes import shape_of
 from probe.tasks.readers.streams import encoding_of, head
 from probe.tasks.spec import task_names
@@ -123,11 +123,18 @@ def _folder(
             f"{path} is a folder without task.json or files named train.…, validation.…, test.…; name a file in it"
         )
     options = {"format": format, "mapping": mapping, "encoding": encoding, "strict": ledger.strict}
-    readings = []
+    readings, notes = [], []
     for file, split in parts.items():
-        reading = read(file, **options, max_questions=ledger.limit)
-        readings.append(replace(reading, questions=tuple(replace(q, split=split) for q in reading.questions)))
-    return replace(pooled(readings), source=str(path))
+        try:
+            reading = read(file, **options, max_questions=ledger.limit)
+        except Unlabelled as error:
+            if not readings and file == list(parts)[-1]:
+                raise
+            notes.append(f"{error}; left out")
+            continue
+        readings.append(replace(reading, questions=with_split(reading.questions, split)))
+    whole = pooled(readings)
+    return replace(whole, source=str(path), notes=(*whole.notes, *notes))
 
 
 def pooled(readings: list[Reading]) -> Reading:

@@ -77,7 +77,8 @@ def read_table(records: Records, ledger: Ledger, format: str, mapping: Mapping[s
             ledger.malformed(number, f"not a {shape.name} record ({type(error).__name__}: {error})")
             continue
         label = draft.label
-        if label is None or (isinstance(label, str) and not label.strip()) or label in (-1, "-1"):
+        missing = label in (-1, "-1") and shape.kind != "label"  # of classes, all labels together tell
+        if missing or label is None or (isinstance(label, str) and not label.strip()):
             ledger.unlabelled(number)
             continue
         if isinstance(label, (dict, list)):
