@@ -66,6 +66,7 @@ def _one(material: Material, i: int, prompt: tuple[str, ...]) -> Material:
         options=(material.options[i],),
         mentions=(material.mentions[i],),
         answers=material.answers[i : i + 1],
+        asked=material.asked[i : i + 1],
         coins=material.coins[i : i + 1],
         designs={},
     )
