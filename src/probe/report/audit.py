@@ -75,7 +75,9 @@ def _declared(result: AuditResult) -> list[str]:
         named = ", ".join(said(one) for one in result.declared if one.allowed is allowed)
         lines += [f"declared to {side} {named}"] if named else []
     if result.undeclared:
-        lines.append(f"NOT DECLARED: {result.undeclared} answers it, and the task does not say that it allows this")
+        leaks = result.undeclared.startswith("leaks by")
+        said_of_it = f"it {result.undeclared}" if leaks else f"{result.undeclared} answers it"
+        lines.append(f"NOT DECLARED: {said_of_it}, and the task does not say that it allows this")
     return lines
 
 
