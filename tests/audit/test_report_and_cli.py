@@ -94,6 +94,8 @@ def test_exit_codes(tmp_path, capsys):
         run("winograd-prior", fail_on=["leaked,cheatable"])
     assert failed.value.exit_code == 1
     run("winograd-prior", fail_on=["leaked", "misdeclared"])
+    with pytest.raises(ProbeError, match="--against the claims of a task are not judged"):
+        run("winograd-prior", against="winograd-collocation", fail_on=["misdeclared"])
     with pytest.raises(NotThere):
         run("nothing-here.jsonl")
     bad = tmp_path / "bad.csv"

@@ -6,6 +6,7 @@ import io
 import json
 import pickle
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -463,6 +464,18 @@ def test_pooled_refuses_different_kinds(tmp_path):
     with pytest.raises(ProbeError, match="pooled"):
         pooled([pair, label])
     accounted(pooled([pair, pair]))
+
+
+def test_what_is_pooled_says_of_itself_what_all_say():
+    hard, spanish, easy = read("winograd-hard"), read("winograd-es"), read("winograd-easy")
+    same = replace(spanish, stops=hard.stops, allows=hard.allows)
+    both = accounted(pooled([hard, same]))
+    assert (both.stops, both.allows, both.declared_split) == (hard.stops, hard.allows, "reversed-pair")
+    assert both.format == f"{hard.format} + {spanish.format}" and both.unit == "sentence"
+    other = accounted(pooled([hard, replace(easy, stops=hard.stops, declared_split="", unit="line")]))
+    assert (other.stops, other.allows, other.declared_split, other.unit) == ((), (), "", "record")
+    assert "no claim is judged" in other.notes[-1] and not both.notes
+    assert pooled([hard, hard]).format == hard.format
 
 
 # -- public files ----------------------------------------------------------------------------------------------------

@@ -141,8 +141,8 @@ def pooled(readings: list[Reading]) -> Reading:
     """Several readings of one kind as one, for files that only mean something together (WinoBias pro and anti).
 
     Pair ids that are mere numbers start anew in each file, so they stay apart; named ones, groups and texts do not.
+    What a task says of itself, its claims and its split, is said of the whole only where all of them say it.
     """
-    first = readings[0]
     if len({reading.kind for reading in readings}) > 1:
         kinds = ", ".join(f"{reading.source}: {reading.kind}" for reading in readings)
         raise ProbeError(f"these can't be pooled, they ask different things ({kinds})")
@@ -156,13 +156,24 @@ def pooled(readings: list[Reading]) -> Reading:
             pair_id = f"{i}:{question.pair_id}" if question.pair_id.isdigit() else question.pair_id
             questions.append(replace(question, answer=answer, pair_id=pair_id, record=question.record + offset))
         offset += reading.records
-    return replace(
-        first,
+    claims = {(reading.stops, reading.allows) for reading in readings}
+    notes = [note for reading in readings for note in reading.notes]
+    notes += ["pooled tasks that claim different things: no claim is judged"] if len(claims) > 1 else []
+    stops, allows = claims.pop() if len(claims) == 1 else ((), ())
+    splits = {reading.declared_split for reading in readings}
+    units = {reading.unit for reading in readings}
+    return Reading(
         source=" + ".join(reading.source for reading in readings),
+        format=" + ".join(dict.fromkeys(reading.format for reading in readings)),
+        kind=readings[0].kind,
+        unit=units.pop() if len(units) == 1 else "record",
+        declared_split=splits.pop() if len(splits) == 1 else "",
+        stops=stops,
+        allows=allows,
         questions=tuple(questions),
         classes=classes,
         problems=tuple(problem for reading in readings for problem in reading.problems)[:20],
-        notes=tuple(dict.fromkeys(note for reading in readings for note in reading.notes)),
+        notes=tuple(dict.fromkeys(notes)),
         **{
             name: sum(getattr(reading, name) for reading in readings)
             for name in ("records", "used", "malformed", "unlabelled", "sampled_out")
