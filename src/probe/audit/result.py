@@ -62,7 +62,7 @@ class Declared:
     accuracy: float | None
     """Of the best auditor that tries it; None where none does, and for a leak."""
     holds: bool | None
-    """None: nothing tried it here, or the data are too few to say."""
+    """None: nothing tried it here, the data are too few to say, or an exact count leaves it open."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -84,11 +84,12 @@ def _reader(ledger: Ledger, labels: Mapping[int, Any], seen: set[str]) -> Callab
         for label, options in asked
         if (number := _number(label)) is not None and (numbers_first or _name(label, options) is None)
     ]
-    base = 0
-    if any(number == count for number, count in numbers) and "0" not in seen:
+    if not numbers or "0" in {name.rstrip(".") for name in seen}:
+        base = 0
+    elif any(number == count for number, count in numbers):
         base = 1
         ledger.note("labels count from 1: none is 0")
-    elif numbers and "0" not in seen:
+    else:
         base = 0 if typed else 1
         ledger.note(
             "labels are numbers, none of them 0 and none the number of candidates, so that it can't be told whether "
