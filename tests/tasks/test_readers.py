@@ -332,8 +332,14 @@ def test_a_part_without_labels_is_left_out_of_its_folder(tmp_path):
     reading = accounted(read(tmp_path))
     assert {q.split for q in reading.questions} == {"train", "validation"} and reading.classes == ("0", "1")
     assert any("test.jsonl" in note and "none of the 30 records has a label" in note for note in reading.notes)
+    written(tmp_path, "test.jsonl", json.dumps({"sentence": "no column for a label"}))
+    assert any("'sentence'" in note and "left out" in note for note in accounted(read(tmp_path)).notes)
+    written(tmp_path, "test.jsonl", json.dumps({"what": "no text either"}))
+    with pytest.raises(ProbeError, match="'what'"):
+        read(tmp_path)
     for name in ("train", "dev"):
         (tmp_path / f"{name}.jsonl").unlink()
+    written(tmp_path, "test.jsonl", json.dumps({"sentence": "alone", "label": -1}))
     with pytest.raises(ProbeError, match="label"):
         read(tmp_path)
 

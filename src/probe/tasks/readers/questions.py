@@ -16,7 +16,7 @@ from probe.errors import ProbeError
 
 
 class Unlabelled(ProbeError):
-    """No record of a file has a label, as test sets are often published."""
+    """No record of a file has a label, or it has no column for one, as test sets are often published."""
 
 
 KINDS = ("pair", "cloze", "label")
