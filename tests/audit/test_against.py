@@ -58,6 +58,7 @@ def test_chance_is_that_of_the_audited_questions(reading_of):
     assert result.chance == max(share, 1 - share) < 0.6
     assert result.finding("bag-of-words").accuracy < np.mean([q.answer for q in train.questions])
     assert result.cheatable
+    assert result.finding("single-token").weights[0] == (result.tokens[0].feature, result.tokens[0].z)
 
 
 def test_what_is_only_trained_on_is_in_no_number(reading_of):
