@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probe.audit import audit, bags, company, fluency, single
+from probe.audit import audit, bags, company, fluency, partial, single
 from probe.audit.ceiling import ceiling
 from probe.audit.choice import choose, differences, fit_two
 from probe.audit.groups import find_groups, grouped_folds, random_folds
@@ -272,6 +272,15 @@ def test_fluency_sees_no_label_and_copying_sees_the_class(material_of):
     ]
     found = material_of("label", questions, classes)
     assert np.nanmean(single.copying(found, grouped_folds(np.arange(len(years)))).credit) == 1.0
+
+
+@pytest.mark.parametrize("word", ["tired", "worn-out", "don't-care", "New York"])
+def test_a_slot_is_dropped_with_all_its_tokens(word, material_of):
+    """However its word is cut into tokens, the bag without it is the bag of the rest."""
+    question = Question(prompt=f"ann saw bo because {word} .", options=("ann", "bo"), answer=0, slots={"why": word})
+    rest = Question(prompt="ann saw bo because .", options=("ann", "bo"), answer=0)
+    dropped = partial.without("why")(material_of("cloze", [question]), 0)
+    assert dropped == bags.words(material_of("cloze", [rest]), 0)
 
 
 def test_order_in_bits(material_of):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probe.audit.groups import find_groups, grouped_folds, random_folds, shipped_fold
+from probe.audit.leaks import find_leaks, judge
 from probe.audit.material import material, normalised, raw, unspaced
 from probe.tasks.readers import Question
 
@@ -106,3 +109,19 @@ def test_coins_of_twins_cancel(material_of):
         by_group[question.group] += coin
     assert set(by_group.values()) == {1.0}
     assert 10 < coins[::2].sum() < 40
+
+
+@pytest.mark.parametrize(("shared", "leaked"), [(0, False), (1, False), (2, True), (6, True)])
+def test_what_stands_on_both_sides_is_a_leak_from_a_hundredth_on(shared, leaked, material_of):
+    """Whatever the margin, which is about accuracy; fewer are noted."""
+    test = [Question(options=(f"good{i} x", f"bad{i} x"), answer=0, split="held_out") for i in range(200)]
+    train = [replace(q, split="train") for q in test[:shared]] + [Question(options=("y", "z"), answer=0, split="train")]
+    found = material_of("pair", [*test, *train])
+    leaks = find_leaks(found, find_groups(found), *shipped_fold(found)[0])
+    for margin in (0.01, 0.05, 0.4):
+        [leak] = [
+            leak
+            for leak in judge(leaks, chance=0.5, margin=margin, best=1.0, declared_split="")
+            if leak.relation == "word for word"
+        ]
+        assert leak.leaked == leaked and bool(leak.reason) == bool(shared)

@@ -59,6 +59,15 @@ def test_nothing_gets_through(evil):
     json.dumps(evil.as_dict(), allow_nan=False)
 
 
+def test_names_of_slots_are_data_too(evil):
+    """A slot's name comes from the file, and an auditor is called after it."""
+    name = f"without-{EVIL}"
+    finding = replace(evil.findings[0], auditor=name, weights=((EVIL, 1.0),), verdict="cheatable")
+    result = replace(evil, findings=(finding,), by=(name,), undeclared=name)
+    text = terminal(result, details=True)
+    assert "\x1b" not in text and text.count(name.replace("\x1b", "�")) == 3
+
+
 def test_escaping():
     assert plain("a\tb\u202ec") == "a�b�c"
     assert escaped("a|b_c") == "a\\|b\\_c"
@@ -85,6 +94,8 @@ def test_exit_codes(tmp_path, capsys):
         run("winograd-prior", fail_on=["leaked,cheatable"])
     assert failed.value.exit_code == 1
     run("winograd-prior", fail_on=["leaked", "misdeclared"])
+    with pytest.raises(ProbeError, match="--against the claims of a task are not judged"):
+        run("winograd-prior", against="winograd-collocation", fail_on=["misdeclared"])
     with pytest.raises(NotThere):
         run("nothing-here.jsonl")
     bad = tmp_path / "bad.csv"

@@ -8,6 +8,9 @@ from functools import cache
 import pytest
 
 from probe.audit import audit
+from probe.audit.conclude import conclude
+from probe.audit.declared import declared, undeclared
+from probe.report.audit import terminal
 from probe.tasks.dataset import make_dataset, save_dataset
 from probe.tasks.readers import read
 from probe.tasks.readers.own import of_dataset
@@ -80,6 +83,57 @@ def test_a_claim_can_fail():
     leaky = audit(replace(read("winograd-leaky-split"), allows=()))
     assert leaky.undeclared == "leaks by pair ids"
     assert audit(replace(easy, stops=(), allows=())).misdeclared is False, "who declares nothing is held to nothing"
+
+
+def claiming(result, *, stops=(), allows=()):
+    """The result as if its task had declared this, judged anew."""
+    result = conclude(replace(result, reading=replace(result.reading, stops=stops, allows=allows)))
+    return replace(result, declared=declared(result), undeclared=undeclared(result))
+
+
+def ruled(result, **verdicts):
+    """The result with other verdicts of its auditors; `others` for those not named."""
+    others = verdicts.pop("others", None)
+    named = {name.replace("_", "-"): verdict for name, verdict in verdicts.items()}
+    findings = tuple(replace(f, verdict=named.get(f.auditor, others or f.verdict)) for f in result.findings)
+    return replace(result, findings=findings)
+
+
+def test_an_allowed_cheat_hides_no_leak():
+    easy, leaky = audited("winograd-easy"), audited("winograd-leaky-split")
+    both = claiming(replace(easy, leaks=leaky.leaks), allows=("bag-of-words",))
+    assert both.verdict == "cheatable" and both.undeclared == "leaks by pair ids"
+    assert "NOT DECLARED: it leaks by pair ids, and the task" in terminal(both)
+    assert not claiming(replace(easy, leaks=leaky.leaks), allows=("bag-of-words", "leaky-split")).undeclared
+    assert "NOT DECLARED: bag-of-words answers it, and the task" in terminal(claiming(easy, stops=("prior",)))
+
+
+def test_far_below_chance_is_a_leak_but_not_one_of_the_split():
+    below = ruled(audited("winograd-hard"), bag_of_words="leaked")
+    result = claiming(below, stops=("leaky-split",))
+    assert result.verdict == "leaked" and result.undeclared == "leaks by bag-of-words"
+    assert [one.holds for one in result.declared] == [True], "train and test share nothing"
+    assert not claiming(below, allows=("leaky-split",)).undeclared
+
+
+def test_what_stops_bags_stops_the_ways_to_it():
+    prior = ruled(audited("winograd-prior"), others="clean", prior="cheatable")
+    assert [one.holds for one in claiming(prior, stops=("bag-of-words",)).declared] == [False]
+    assert [one.holds for one in claiming(prior, allows=("bag-of-words",)).declared] == [False], "no bag finds it"
+    by_bag = ruled(audited("winograd-collocation"), others="clean", bag_of_words="cheatable", prior="cheatable")
+    assert by_bag.finding("prior").accuracy < by_bag.finding("bag-of-words").accuracy - by_bag.margin
+    assert not claiming(by_bag, allows=("prior",)).undeclared, "a bag finds what a prior tells"
+    assert claiming(by_bag, allows=("fixed-order",)).undeclared == "bag-of-words", "not a way that is shut"
+
+
+def test_the_exact_ceiling_proves_or_withholds_the_claim_to_stop_bags():
+    hard = audited("winograd-hard")
+    few = claiming(ruled(hard, others="underpowered"), stops=("bag-of-words", "prior"))
+    assert [one.holds for one in few.declared] == [True, None], "of a bag the count is a proof, of nothing else"
+    for repeated, holds in ((0.8, None), (0.2, True)):
+        higher = replace(hard.ceiling, accuracy=0.8, repeated=repeated)
+        result = replace(hard, ceiling=higher, ceiling_verdict=higher.verdict(0.5, 0.05, 0.5))
+        assert [one.holds for one in claiming(result, stops=("bag-of-words",)).declared] == [holds]
 
 
 def test_reversed_twins_are_a_leak_unless_declared():

@@ -6,6 +6,7 @@ import io
 import json
 import pickle
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,43 @@ def test_labels(tmp_path, labels, answers):
     assert [q.answer for q in reading.questions] == answers
 
 
+@pytest.mark.parametrize(
+    ("labels", "right", "note"),
+    [
+        ([2], ["3"], "can't be told"),  # a JSON number is an index; and programs count from 0
+        ([0, 3], ["1", "4"], ""),
+        ([1, 4], ["1", "4"], "from 1"),
+        ([1.0, 4.0], ["1", "4"], "from 1"),
+        (["2", "4"], ["2", "4"], ""),  # text is a candidate's name where all labels can be
+        (["0", "3"], ["1", "4"], ""),  # "0" is no candidate, so both are indices
+    ],
+)
+def test_labels_of_candidates_that_are_numbers(tmp_path, labels, right, note):
+    rows = [{"text": f"How many {i}?", "choices": ["1", "2", "3", "4"], "answer": x} for i, x in enumerate(labels)]
+    reading = accounted(read(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))))
+    assert [q.right for q in reading.questions] == right
+    assert bool(reading.notes) == bool(note) and note in "".join(reading.notes)
+
+
+def test_numbers_beyond_the_candidates_are_names(tmp_path):
+    rows = [
+        {"text": f"How many {i}?", "choices": ["2", "15", "18"], "answer": label} for i, label in enumerate([2, 15])
+    ]
+    assert [q.right for q in read(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))).questions] == [
+        "2",
+        "15",
+    ]
+
+
+@pytest.mark.parametrize(("labels", "right"), [(["1", "2"], ["Ann", "Bo"]), ([1, 2], ["Bo", "Cy"])])
+def test_where_numbers_count_from_may_be_unknown(tmp_path, labels, right):
+    """Of three candidates none is ever 0 and none the third: text counts from 1, JSON from 0, and a note says so."""
+    rows = [{"text": f"Who {i}?", "choices": ["Ann", "Bo", "Cy"], "answer": label} for i, label in enumerate(labels)]
+    reading = accounted(read(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))))
+    assert [q.right for q in reading.questions] == right
+    assert "can't be told" in reading.notes[0] and "would settle it" in reading.notes[0]
+
+
 def test_choices_of_other_shapes(tmp_path):
     arc = {
         "question": "What barks?",
@@ -170,6 +208,30 @@ def test_choices_of_other_shapes(tmp_path):
     )
     reading = read(written(tmp_path, "gap.tsv", gap))
     assert [q.right for q in reading.questions] == ["Ann", "neither"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "options"),
+    [
+        ("['a dog', 'a cat']", ("a dog", "a cat")),  # as pandas writes a list
+        ("['it\\'s, well, a dog', \"a cat\"]", ("it's, well, a dog", "a cat")),
+        ("{'text': ['a dog', 'a cat'], 'label': ['x', 'y']}", ("a dog", "a cat")),
+        ('["a dog", "a cat"]', ("a dog", "a cat")),
+        ("a dog | a cat", ("a dog", "a cat")),
+        ("['a dog' 'a cat']", None),  # as pandas writes an array: one text, no two candidates
+        ("[a dog, a cat]", None),
+        ("[" * 9999, None),
+    ],
+)
+def test_candidates_in_one_cell(tmp_path, cell, options):
+    import csv
+
+    path = tmp_path / "a.csv"
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows([("text", "options", "label"), ("it barks", cell, 0), ("it mews", "x|y", 1)])
+    reading = accounted(read(path))
+    assert (reading.questions[0].options if options else reading.problems[0].record) == (options or 1)
+    assert reading.malformed == (options is None)
 
 
 def test_map_and_format(tmp_path):
@@ -239,6 +301,47 @@ def test_rows_without_labels_are_counted(tmp_path):
     assert (reading.used, reading.unlabelled) == (2, 3)
     with pytest.raises(ProbeError, match="label"):
         read(written(tmp_path, "b.jsonl", json.dumps(rows[1])))
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "note"),
+    [
+        ([-1, 0, 1], ("-1", "0", "1"), "read as a class"),  # sentiment
+        ([-1, 1], ("-1", "1"), "read as a class"),
+        (["-2", "-1", "1"], ("-1", "-2", "1"), "read as a class"),
+        ([-1, 0, 1, 2], ("0", "1", "2"), "read as none"),  # SNLI
+        (["-1", "no", "yes"], ("no", "yes"), "read as none"),
+        ([0, 1], ("0", "1"), ""),
+    ],
+)
+def test_minus_one_is_a_class_or_no_label(tmp_path, labels, classes, note):
+    rows = [{"text": f"text {i}", "label": labels[i % len(labels)]} for i in range(60)]
+    reading = accounted(read(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))))
+    assert reading.classes == classes and note in "".join(reading.notes)
+    assert reading.unlabelled == 60 - reading.used == (60 // len(labels) if "none" in note else 0)
+    assert [reading.classes[q.answer] for q in reading.questions] == [
+        str(row["label"]) for row in rows if str(row["label"]) in classes
+    ]
+
+
+def test_a_part_without_labels_is_left_out_of_its_folder(tmp_path):
+    """A GLUE task: the labels of the test part are all -1."""
+    for name, labels in (("train", [0, 1]), ("dev", [1, 0]), ("test", [-1, -1])):
+        lines = [json.dumps({"sentence": f"{name} {i}", "label": labels[i % 2]}) for i in range(30)]
+        written(tmp_path, f"{name}.jsonl", "\n".join(lines))
+    reading = accounted(read(tmp_path))
+    assert {q.split for q in reading.questions} == {"train", "validation"} and reading.classes == ("0", "1")
+    assert any("test.jsonl" in note and "none of the 30 records has a label" in note for note in reading.notes)
+    written(tmp_path, "test.jsonl", json.dumps({"sentence": "no column for a label"}))
+    assert any("'sentence'" in note and "left out" in note for note in accounted(read(tmp_path)).notes)
+    written(tmp_path, "test.jsonl", json.dumps({"what": "no text either"}))
+    with pytest.raises(ProbeError, match="'what'"):
+        read(tmp_path)
+    for name in ("train", "dev"):
+        (tmp_path / f"{name}.jsonl").unlink()
+    written(tmp_path, "test.jsonl", json.dumps({"sentence": "alone", "label": -1}))
+    with pytest.raises(ProbeError, match="label"):
+        read(tmp_path)
 
 
 def test_labels_that_name_nothing_are_malformed(tmp_path):
@@ -367,6 +470,18 @@ def test_pooled_refuses_different_kinds(tmp_path):
     with pytest.raises(ProbeError, match="pooled"):
         pooled([pair, label])
     accounted(pooled([pair, pair]))
+
+
+def test_what_is_pooled_says_of_itself_what_all_say():
+    hard, spanish, easy = read("winograd-hard"), read("winograd-es"), read("winograd-easy")
+    same = replace(spanish, stops=hard.stops, allows=hard.allows)
+    both = accounted(pooled([hard, same]))
+    assert (both.stops, both.allows, both.declared_split) == (hard.stops, hard.allows, "reversed-pair")
+    assert both.format == f"{hard.format} + {spanish.format}" and both.unit == "sentence"
+    other = accounted(pooled([hard, replace(easy, stops=hard.stops, declared_split="", unit="line")]))
+    assert (other.stops, other.allows, other.declared_split, other.unit) == ((), (), "", "record")
+    assert "no claim is judged" in other.notes[-1] and not both.notes
+    assert pooled([hard, hard]).format == hard.format
 
 
 # -- public files ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,10 @@ class Groups:
     """Relations that join something."""
     left_out: tuple[str, ...]
     """Relations that would have joined nearly everything."""
+
+    def among(self, keep: NDArray[np.bool_]) -> Groups:
+        """The same groups of some of the questions."""
+        return replace(self, index=np.unique(self.index[keep], return_inverse=True)[1])
 
     @property
     def count(self) -> int:

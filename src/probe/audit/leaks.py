@@ -18,6 +18,15 @@ from probe.audit.material import NO_ROLE, Material
 from probe.audit.statistics import Clusters, Interval, cluster_bootstrap
 
 MIN_COVERED = 0.05
+MIN_SHARED = 0.01
+"""From this share of the test questions on, what stands on both sides is a leak. It lifts a score by its share at most,
+and nearly every large set has a handful: these are noted, and make no verdict. Not `--margin`, which is how much better
+than chance an answer may be."""
+BOTH_SIDES = {
+    "word for word": "stand in train word for word",
+    "pair ids": "have their pair's other half in train",
+}
+"""Relations that are leaks whatever a lookup of them scores."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,21 +79,19 @@ def find_leaks(material: Material, groups: Groups, train: NDArray[np.int64], tes
 def judge(leaks: list[Leak], *, chance: float, margin: float, best: float, declared_split: str) -> list[Leak]:
     """Which of them are leaks.
 
-    The same question or the other half of a pair on both sides always is. Another relation is, where a lookup of it
-    does better than anything that generalises (`best`, grouped folds) by the margin, or falls below chance by it. One
-    exception: our own tasks that declare `reversed-pair` put the reversed twin in train on purpose.
+    The same question or the other half of a pair on both sides is one from a hundredth of the test questions on; fewer
+    are noted. Another relation is, where a lookup of it does better than anything that generalises (`best`, grouped
+    folds) by the margin, or falls below chance by it. One exception: our own tasks that declare `reversed-pair` put the
+    reversed twin in train on purpose.
     """
     judged = []
     for leak in leaks:
         leaked, reason = False, ""
-        if leak.relation in ("word for word", "pair ids") and leak.shared > margin:
-            leaked = True
-            what = (
-                "stand in train word for word"
-                if leak.relation == "word for word"
-                else "have their pair's other half in train"
-            )
-            reason = f"{leak.shared:.0%} of the test questions {what}"
+        if leak.relation in BOTH_SIDES and leak.shared:
+            leaked = leak.shared >= MIN_SHARED
+            share = f"{leak.shared:.0%}" if leaked else f"{100 * leak.shared:.2g}%"
+            reason = f"{share} of the test questions {BOTH_SIDES[leak.relation]}"
+            reason += "" if leaked else f": fewer than {MIN_SHARED:.0%}, so no leak"
         elif leak.shared >= MIN_COVERED and leak.lookup.low > max(chance, best) + margin:
             leaked, reason = (
                 True,

@@ -65,8 +65,10 @@ class Material:
     answers: NDArray[np.int64]
     mentions: tuple[tuple[int, ...], ...]
     """`cloze`: index of each option's first mention in the prompt, −1 where it is not mentioned."""
+    asked: NDArray[np.bool_]
+    """Which questions are audited; the others, of a training set given apart, are only trained on."""
     chance: float
-    """Accuracy of a guess; with labels, of the most frequent label."""
+    """Accuracy of a guess at the questions asked; with labels, of the label most frequent among these."""
     two_way: bool
     """Every question has exactly two possible answers."""
     index_is_order: bool
@@ -74,6 +76,8 @@ class Material:
     coins: NDArray[np.float64]
     """Uniform in 0 … 1, one a question: how its ties are broken. With two options, 1 where the guess is right, 0 where
     it is wrong, 1/2 where the options have the same words, and no guess could tell them apart."""
+    cut: Callable[[str], Tokens] = field(compare=False, repr=False)
+    """What cut the texts into tokens."""
     designs: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Feature matrices made so far, by feature map: several auditors use the same ones."""
 
@@ -81,7 +85,7 @@ class Material:
         return len(self.questions)
 
     def subset(self, keep: NDArray[np.bool_]) -> Material:
-        """The same material with some of the questions."""
+        """The same material with some of the questions, and chance for these."""
         chosen = np.flatnonzero(keep)
         return replace(
             self,
@@ -90,13 +94,19 @@ class Material:
             options=tuple(self.options[i] for i in chosen),
             mentions=tuple(self.mentions[i] for i in chosen),
             answers=self.answers[chosen],
+            asked=self.asked[chosen],
+            chance=_chance(self.kind, self.classes, [self.options[i] for i in chosen], self.answers[chosen]),
             coins=self.coins[chosen],
             designs={},
         )
 
+    def only_asked(self) -> Material:
+        """The questions that are audited, without those that are only trained on."""
+        return self if self.asked.all() else self.subset(self.asked)
 
-def material(reading: Reading, tokens: str, tokenizer: Tokenizer) -> Material:
-    """Tokenise a reading. Chance is the mean of 1/k over questions with k options, or the largest class's share."""
+
+def material(reading: Reading, tokens: str, tokenizer: Tokenizer, asked: NDArray[np.bool_] | None = None) -> Material:
+    """Tokenise a reading; `asked`, unless all are: which of its questions are audited."""
     cut = lru_cache(maxsize=None)(lambda text: tuple(tokenizer(text)))
     questions = reading.questions
     prompts = tuple(cut(q.prompt) for q in questions)
@@ -106,10 +116,9 @@ def material(reading: Reading, tokens: str, tokenizer: Tokenizer) -> Material:
         tuple(_find(prompt, option) for option in choice) if reading.kind == "cloze" else ()
         for prompt, choice in zip(prompts, options, strict=True)
     )
-    sizes = np.array([len(reading.classes) if reading.kind == "label" else len(choice) for choice in options])
-    chance = float(np.mean(1 / sizes))
-    if reading.kind == "label":
-        chance = max(chance, float(np.bincount(answers).max() / len(answers)))
+    two_way = bool((_sizes(reading.kind, reading.classes, options) == 2).all())
+    asked = np.ones(len(questions), dtype=bool) if asked is None else asked
+    choices = [choice for choice, yes in zip(options, asked, strict=True) if yes]
     return Material(
         kind=reading.kind,
         tokens=tokens,
@@ -119,11 +128,26 @@ def material(reading: Reading, tokens: str, tokenizer: Tokenizer) -> Material:
         options=options,
         answers=answers,
         mentions=mentions,
-        chance=chance,
-        two_way=bool((sizes == 2).all()),
+        asked=asked,
+        chance=_chance(reading.kind, reading.classes, choices, answers[asked]),
+        two_way=two_way,
         index_is_order=_in_order_of_mention(mentions),
-        coins=_coins(reading.kind, prompts, options, answers, bool((sizes == 2).all())),
+        coins=_coins(reading.kind, prompts, options, answers, two_way),
+        cut=cut,
     )
+
+
+def _sizes(kind: str, classes: Sequence[str], options: Sequence[Sequence[Tokens]]) -> NDArray[np.int64]:
+    """How many answers each question has to choose from."""
+    return np.array([len(classes) if kind == "label" else len(choice) for choice in options])
+
+
+def _chance(
+    kind: str, classes: Sequence[str], options: Sequence[Sequence[Tokens]], answers: NDArray[np.int64]
+) -> float:
+    """The mean of 1/k over questions with k options, or the largest class's share if that is more."""
+    chance = float(np.mean(1 / _sizes(kind, classes, options)))
+    return max(chance, float(np.bincount(answers).max() / len(answers))) if kind == "label" else chance
 
 
 def _coins(

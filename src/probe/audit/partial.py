@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from probe.audit import bags
 from probe.audit.choice import FeatureMap, Features
-from probe.audit.material import Material
+from probe.audit.material import Material, Tokens
 
 
 def window(k: int) -> FeatureMap:
@@ -31,14 +31,30 @@ def _spoken(tokens: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def without(slot: str) -> FeatureMap:
-    """The bag of words with the word of one slot dropped."""
+    """The bag of words with the word of one slot dropped: the run of tokens that the word is cut into."""
 
     def features(material: Material, i: int) -> list[Features]:
-        dropped = material.questions[i].slots.get(slot, "").lower()
-        prompt = tuple(word for word in material.prompts[i] if word.lower() != dropped)
+        word, prompt = material.questions[i].slots.get(slot, ""), material.prompts[i]
+        for run in dict.fromkeys((material.cut(word), material.cut(f" {word}"))):  # some tokenizers mark the blank
+            prompt = _dropped(prompt, run)
         return bags.words(_one(material, i, prompt), 0)
 
     return features
+
+
+def _dropped(tokens: Tokens, run: Tokens) -> Tokens:
+    """The tokens without the run, wherever it stands, in capitals or not.
+
+    >>> _dropped(("a", "well", "-", "known", "dog"), ("Well", "-", "known"))
+    ('a', 'dog')
+    """
+    low, sought = [token.lower() for token in tokens], [token.lower() for token in run]
+    kept, i = [], 0
+    while i < len(tokens):
+        here = bool(run) and low[i : i + len(run)] == sought
+        kept += [] if here else [tokens[i]]
+        i += len(run) if here else 1
+    return tuple(kept)
 
 
 def _one(material: Material, i: int, prompt: tuple[str, ...]) -> Material:
@@ -50,6 +66,7 @@ def _one(material: Material, i: int, prompt: tuple[str, ...]) -> Material:
         options=(material.options[i],),
         mentions=(material.mentions[i],),
         answers=material.answers[i : i + 1],
+        asked=material.asked[i : i + 1],
         coins=material.coins[i : i + 1],
         designs={},
     )

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from probe.audit.choice import Rows
 from probe.audit.groups import Fold
@@ -38,13 +39,21 @@ class RefitNull:
     """Standard deviation under refits ÷ that under sign flips of given answers, 1 or more: what intervals lack."""
 
 
-def refit_null(rows: Sequence[Rows], folds: Sequence[Fold], clusters: Clusters, *, refits: int = REFITS) -> RefitNull:
+def refit_null(
+    rows: Sequence[Rows],
+    folds: Sequence[Fold],
+    clusters: Clusters,
+    *,
+    asked: NDArray[np.bool_] | None = None,
+    refits: int = REFITS,
+) -> RefitNull:
     """Exchange the truth of whole clusters at random, learn again, score again.
 
     Args:
         rows: for each fold the right-minus-wrong feature rows; exchanging a question's truth negates its row.
         folds: train and test indices.
         clusters: exchanged whole.
+        asked: the questions whose accuracy it is, unless all: the others are learned from like any.
         refits: how many permutations.
     """
     n = rows[0].shape[0]
@@ -60,9 +69,12 @@ def refit_null(rows: Sequence[Rows], folds: Sequence[Fold], clusters: Clusters, 
         weights = np.linalg.solve(inside, kernel[np.ix_(train, test)]).T.astype(np.float32)
         margin = (weights @ truth[train]) * truth[test]
         gain[test] = 0.5 * ((margin > TIE32).astype(np.float32) - (margin < -TIE32).astype(np.float32))
+    index = clusters.index
+    if asked is not None:
+        gain, index = gain[asked], index[asked]
     means = gain.mean(axis=0)
     observed, null = means[0], means[1:]
-    flips = _flip_deviation(gain[:, 1:], clusters)
+    flips = _flip_deviation(gain[:, 1:], Clusters(index=index))
     return RefitNull(
         observed=0.5 + float(observed),
         p_above=float((1 + (null >= observed - 1e-9).sum()) / (1 + refits)),

@@ -62,7 +62,7 @@ class Declared:
     accuracy: float | None
     """Of the best auditor that tries it; None where none does, and for a leak."""
     holds: bool | None
-    """None: nothing tried it here, or the data are too few to say."""
+    """None: nothing tried it here, the data are too few to say, or an exact count leaves it open."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,11 +92,11 @@ class AuditResult:
     declared: tuple[Declared, ...] = ()
     """What the task says of itself, held against the above; empty for data that say nothing."""
     undeclared: str = ""
-    """What answers the questions of such a task and is none of what it allows."""
+    """A leak of such a task, or the cheat that names its verdict, where it is none of what the task allows."""
 
     @property
     def misdeclared(self) -> bool:
-        """Whether a task is not what it says: a claim fails, or it is open to something that it does not name."""
+        """Whether a task is not what it says: a claim fails, or a leak, or what names the verdict, is undeclared."""
         return bool(self.undeclared) or any(one.holds is False for one in self.declared)
 
     @property

@@ -62,18 +62,27 @@ def audit(
     start = time.perf_counter()
     notes: list[str] = []
     whole = reading if against is None else _joined(reading, against)
-    materials = _materials(whole, tokens, tokenizer, notes)
+    target = np.array([against is None or question.split != "train" for question in whole.questions])
+
+    def cut(name: str, tokenizer: Tokenizer) -> Material:
+        return material(whole, name, tokenizer, target)
+
+    materials = _materials(whole, tokens, tokenizer, cut, notes)
     first = materials[0]
     groups = find_groups(first)
     shipped = shipped_fold(first)
-    target = np.array([against is None or question.split != "train" for question in whole.questions])
-    clusters = Clusters(index=groups.index, seed=seed)
     setting = Setting(
-        groups=groups, clusters=clusters, shipped=shipped, target=target, margin=margin, seed=seed, progress=progress
+        groups=groups,
+        clusters=Clusters(index=groups.index, seed=seed),
+        shipped=shipped,
+        margin=margin,
+        seed=seed,
+        progress=progress,
     )
     findings = [f for current in materials for f in try_all(current, setting, full=current is first)]
     progress("ceiling")
-    exact = ceiling(first)
+    asked, among = first.only_asked(), groups.among(target)
+    exact = ceiling(asked)
     best = max((f.accuracy for f in findings if f.counts and f.tokens == first.tokens), default=first.chance)
     leaks: list[Leak] = []
     if shipped:
@@ -83,7 +92,7 @@ def audit(
             chance=first.chance,
             margin=margin,
             best=best,
-            declared_split=reading.declared_split,
+            declared_split=whole.declared_split,
         )
     progress("order in bits")
     result = AuditResult(
@@ -93,14 +102,14 @@ def audit(
         headline="",
         margin=margin,
         chance=first.chance,
-        groups=describe(groups, len(first)),
-        clusters=groups.count,
+        groups=describe(among, len(asked)) + _trained_on(first, against),
+        clusters=among.count,
         ceiling=exact,
         ceiling_verdict=exact.verdict(first.chance, margin, best),
         findings=tuple(findings),
         leaks=tuple(leaks),
-        order=order_bits(first, groups),
-        tokens=tuple(z_scores(first)),
+        order=order_bits(asked, among),
+        tokens=tuple(z_scores(asked)),
         notes=tuple(notes),
         seconds=0.0,
     )
@@ -108,8 +117,9 @@ def audit(
         if reading.kind != "cloze":
             raise ProbeError(f"{reading.source}: a model answers cloze questions; these are {reading.kind} questions")
         progress("shuffles")
-        asked = materials[-1] if materials[-1].tokens == "raw" else material(whole, "raw", raw)
-        retention, certificate = shuffle_retention(asked, model, clusters, shuffles=shuffles, seed=seed)
+        words = materials[-1] if materials[-1].tokens == "raw" else cut("raw", raw)
+        clusters = Clusters(index=among.index, seed=seed)
+        retention, certificate = shuffle_retention(words.only_asked(), model, clusters, shuffles=shuffles, seed=seed)
         result = replace(result, retention=retention, certificate=certificate)
     result = conclude(result)
     if against is None:
@@ -128,19 +138,30 @@ def _joined(reading: Reading, against: Reading) -> Reading:
     return replace(pooled([train, test]), source=reading.source, declared_split="")
 
 
-def _materials(reading: Reading, tokens: str, tokenizer: Tokenizer | None, notes: list[str]) -> list[Material]:
+def _trained_on(whole: Material, against: Reading | None) -> str:
+    """What the line on groups says of the training set."""
+    return f"; {(~whole.asked).sum()} more, of {against.source}, are only trained on" if against else ""
+
+
+def _materials(
+    reading: Reading,
+    tokens: str,
+    tokenizer: Tokenizer | None,
+    cut: Callable[[str, Tokenizer], Material],
+    notes: list[str],
+) -> list[Material]:
     if tokenizer is not None:
-        return [material(reading, "tokenizer", tokenizer)]
+        return [cut("tokenizer", tokenizer)]
     if tokens == "char" or (tokens == "both" and unspaced(reading)):
         if tokens == "both":
             notes.append("the script puts no blanks between words: one character is one token")
-        return [material(reading, "char", characters)]
+        return [cut("char", characters)]
     choices = {"normalised": normalised, "raw": raw}
     if tokens in choices:
-        return [material(reading, tokens, choices[tokens])]
+        return [cut(tokens, choices[tokens])]
     if tokens != "both":
         raise ProbeError(f"--tokens {tokens}: choose from both, normalised, raw, char")
-    first, second = (material(reading, name, cut) for name, cut in choices.items())
+    first, second = (cut(name, tokenizer) for name, tokenizer in choices.items())
     if first.prompts == second.prompts and first.options == second.options:
         notes.append("raw and normalised tokens are the same")
         return [first]

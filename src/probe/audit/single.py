@@ -141,7 +141,8 @@ def best_token(features: FeatureMap):
             best = int(np.abs(z).argmax())
             weight = math.log((counts[best] + abs(sums[best]) + 1) / (counts[best] - abs(sums[best]) + 1))
             margin[test] = np.sign(z[best]) * weight * signs[test][:, [best]].toarray().ravel()
-        return from_margin(margin, weights=tuple((s.feature, s.z) for s in z_scores(material, features)[:8]))
+        telling = z_scores(material.only_asked(), features)[:8]
+        return from_margin(margin, weights=tuple((token.feature, token.z) for token in telling))
 
     return answer
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from probe.audit.choice import Answers, differences
 from probe.audit.groups import Fold, Groups, grouped_folds, random_folds
@@ -32,8 +31,6 @@ class Setting:
     clusters: Clusters
     shipped: list[Fold]
     """Train and test as the file is split; empty without a split."""
-    target: NDArray[np.bool_]
-    """Which questions are audited; the others, of a training set given apart, are only trained on."""
     margin: float
     seed: int
     progress: Callable[[str], None]
@@ -87,15 +84,16 @@ def try_all(current: Material, setting: Setting, *, full: bool) -> list[Finding]
         if auditor.name == "option-index" and current.index_is_order:
             continue
         setting.progress(f"{auditor.name} ({current.tokens})")
-        every = [_within(auditor.answer(current, folds), setting.target) for folds in dealt]
+        every = [_asked(current, auditor.answer(current, folds)) for folds in dealt]
         if not np.isnan(every[0].credit).all():
             tried.append(_averaged(current, auditor, every, setting.groups))
     evidence = weigh(current, tried, setting.clusters, dealt[0] if full else [])
     return [_finding(current, one, evidence[j], setting, full=full) for j, one in enumerate(tried)]
 
 
-def _within(answers: Answers, target: NDArray[np.bool_]) -> Answers:
-    return replace(answers, credit=np.where(target, answers.credit, np.nan))
+def _asked(current: Material, answers: Answers) -> Answers:
+    """No credit for questions that are only trained on."""
+    return replace(answers, credit=np.where(current.asked, answers.credit, np.nan))
 
 
 def _averaged(current: Material, auditor: Auditor, every: list[Answers], groups: Groups) -> Tried:
@@ -152,15 +150,15 @@ def _refitted(
     """
     if not one.auditor.counts or not current.two_way or len(current) > 2500:
         return None
-    if not folds or interval.standard_error == 0 or np.isnan(one.answers.credit).any():
+    if not folds or interval.standard_error == 0 or np.isnan(one.answers.credit[current.asked]).any():
         return None
     far = abs(interval.mean - current.chance) > 8 * interval.standard_error
-    if far or (clusters.count > FEW and p > ALPHA):
+    if far or (len(np.unique(clusters.index[current.asked])) > FEW and p > ALPHA):
         return None
     rows = one.answers.rows
     if one.auditor.features is not None:
         rows = (differences(current, one.auditor.features).rows,) * len(folds)
-    return refit_null(rows, folds, clusters)
+    return refit_null(rows, folds, clusters, asked=current.asked)
 
 
 def _finding(current: Material, tried: Tried, evidence: Evidence, setting: Setting, *, full: bool) -> Finding:
@@ -177,7 +175,9 @@ def _finding(current: Material, tried: Tried, evidence: Evidence, setting: Setti
         comparisons=evidence.comparisons,
         below_is_leak=current.kind != "label",
     )
-    torn = full and auditor.name in UNGROUPED and setting.groups.count < len(current)
+    torn = None
+    if full and auditor.name in UNGROUPED and setting.groups.count < len(current):
+        torn = _asked(current, auditor.answer(current, random_folds(len(current), seed=setting.seed)))
     options = [len(current.classes) if current.kind == "label" else len(o) for o in current.options]
     uniform = np.log2(np.array(options))[scored]
     cost = -np.log2(np.clip(answers.probability[scored], 1e-6, 1.0))
@@ -197,9 +197,7 @@ def _finding(current: Material, tried: Tried, evidence: Evidence, setting: Setti
         bits=float(np.mean(uniform - cost)),
         pair_accuracy=tried.pair_accuracy,
         shipped=_mean(auditor.answer(current, setting.shipped).credit) if setting.shipped and full else None,
-        ungrouped=_mean(auditor.answer(current, random_folds(len(current), seed=setting.seed)).credit)
-        if torn
-        else None,
+        ungrouped=_mean(torn.credit) if torn else None,
         verdict=judgement.verdict,
         reason=judgement.reason,
         weights=answers.weights,
@@ -221,9 +219,10 @@ def _mean(credit: Array) -> float | None:
 
 def _pair_accuracy(current: Material, answers: Answers, groups: Groups) -> float | None:
     """All questions of a pair right; a pair of sentences is one question already."""
+    scored = ~np.isnan(answers.credit)
     if current.kind == "pair":
-        return float(np.nanmean(answers.credit == 1.0))
-    ids = [q.pair_id for q in current.questions]
+        return float(np.mean(answers.credit[scored] == 1.0)) if scored.any() else None
+    ids = [q.pair_id if asked else "" for q, asked in zip(current.questions, current.asked, strict=True)]
     keys = ids if any(ids) else [str(g) for g in groups.index]
     worst: dict[str, list[float]] = {}
     for key, credit in zip(keys, answers.credit, strict=True):

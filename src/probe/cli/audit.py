@@ -55,6 +55,8 @@ def audit(
     for check in checks:
         if check not in FAIL_ON:
             raise ProbeError(f"--fail-on {check}: {nearest(check, FAIL_ON)}")
+    if against and "misdeclared" in checks:
+        raise ProbeError("--fail-on misdeclared: with --against the claims of a task are not judged; give one of them")
     job = jobs_room.Job(
         sources=tuple(data),
         against=against,

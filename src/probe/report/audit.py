@@ -75,7 +75,9 @@ def _declared(result: AuditResult) -> list[str]:
         named = ", ".join(said(one) for one in result.declared if one.allowed is allowed)
         lines += [f"declared to {side} {named}"] if named else []
     if result.undeclared:
-        lines.append(f"NOT DECLARED: {result.undeclared} answers it, and the task does not say that it allows this")
+        leaks = result.undeclared.startswith("leaks by")
+        said_of_it = f"it {result.undeclared}" if leaks else f"{result.undeclared} answers it"
+        lines.append(f"NOT DECLARED: {said_of_it}, and the task does not say that it allows this")
     return lines
 
 
@@ -122,7 +124,7 @@ def terminal(result: AuditResult, *, colour: bool = False, details: bool = False
         for f in result.findings:
             if f.counts == blind and (f.tokens != "raw" or details or f.verdict not in ("clean", "underpowered")):
                 lines.append(
-                    f"  {_label(f):<24}{f.accuracy:>7.3f}   [{f.low:.3f}, {f.high:.3f}] {_p(f.p_holm):>8}"
+                    f"  {plain(_label(f)):<24}{f.accuracy:>7.3f}   [{f.low:.3f}, {f.high:.3f}] {_p(f.p_holm):>8}"
                     f" {f.bits:>+7.2f}  {f.verdict}"
                     + (
                         f"; as shipped {f.shipped:.2f}"
@@ -142,7 +144,8 @@ def terminal(result: AuditResult, *, colour: bool = False, details: bool = False
     for f in telling:
         if f.weights:
             lines.append(
-                f"  tells most for {f.auditor}: " + ", ".join(f"{plain(name)} {w:+.1f}" for name, w in f.weights[:6])
+                f"  tells most for {plain(f.auditor)}: "
+                + ", ".join(f"{plain(name)} {w:+.1f}" for name, w in f.weights[:6])
             )
         lines += [f"    e.g. {plain(example)}" for example in f.examples]
     strong = [token for token in result.tokens if token.p < 0.05][: 12 if details else 5]
@@ -150,7 +153,7 @@ def terminal(result: AuditResult, *, colour: bool = False, details: bool = False
         lines.append(
             "  single tokens (z): " + ", ".join(f"{plain(t.feature)} {t.right}/{t.n} ({t.z:+.1f})" for t in strong)
         )
-    lines += [f"  {line}" for line in (*_declared(result), _order(result), *_model(result)) if line]
+    lines += [f"  {plain(line)}" for line in (*_declared(result), _order(result), *_model(result)) if line]
     lines += [f"  note: {plain(note)}" for note in (*reading.notes, *result.notes)]
     return "\n".join(lines) + "\n"
 

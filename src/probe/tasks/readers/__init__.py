@@ -19,7 +19,7 @@ from typing import BinaryIO
 from probe.errors import ProbeError, nearest
 from probe.tasks.readers import own, plain, prompts, suites, tables, winograd_xml
 from probe.tasks.readers.columns import read_table, renamed
-from probe.tasks.readers.questions import SPLIT_NAMES, Ledger, Question, Reading
+from probe.tasks.readers.questions import SPLIT_NAMES, Ledger, Question, Reading, Unlabelled, with_split
 from probe.tasks.readers.shapes import shape_of
 from probe.tasks.readers.streams import encoding_of, head
 from probe.tasks.spec import task_names
@@ -123,19 +123,26 @@ def _folder(
             f"{path} is a folder without task.json or files named train.…, validation.…, test.…; name a file in it"
         )
     options = {"format": format, "mapping": mapping, "encoding": encoding, "strict": ledger.strict}
-    readings = []
+    readings, notes = [], []
     for file, split in parts.items():
-        reading = read(file, **options, max_questions=ledger.limit)
-        readings.append(replace(reading, questions=tuple(replace(q, split=split) for q in reading.questions)))
-    return replace(pooled(readings), source=str(path))
+        try:
+            reading = read(file, **options, max_questions=ledger.limit)
+        except Unlabelled as error:
+            if not readings and file == list(parts)[-1]:
+                raise
+            notes.append(f"{error}; left out")
+            continue
+        readings.append(replace(reading, questions=with_split(reading.questions, split)))
+    whole = pooled(readings)
+    return replace(whole, source=str(path), notes=(*whole.notes, *notes))
 
 
 def pooled(readings: list[Reading]) -> Reading:
     """Several readings of one kind as one, for files that only mean something together (WinoBias pro and anti).
 
     Pair ids that are mere numbers start anew in each file, so they stay apart; named ones, groups and texts do not.
+    What a task says of itself, its claims and its split, is said of the whole only where all of them say it.
     """
-    first = readings[0]
     if len({reading.kind for reading in readings}) > 1:
         kinds = ", ".join(f"{reading.source}: {reading.kind}" for reading in readings)
         raise ProbeError(f"these can't be pooled, they ask different things ({kinds})")
@@ -149,13 +156,24 @@ def pooled(readings: list[Reading]) -> Reading:
             pair_id = f"{i}:{question.pair_id}" if question.pair_id.isdigit() else question.pair_id
             questions.append(replace(question, answer=answer, pair_id=pair_id, record=question.record + offset))
         offset += reading.records
-    return replace(
-        first,
+    claims = {(reading.stops, reading.allows) for reading in readings}
+    notes = [note for reading in readings for note in reading.notes]
+    notes += ["pooled tasks that claim different things: no claim is judged"] if len(claims) > 1 else []
+    stops, allows = claims.pop() if len(claims) == 1 else ((), ())
+    splits = {reading.declared_split for reading in readings}
+    units = {reading.unit for reading in readings}
+    return Reading(
         source=" + ".join(reading.source for reading in readings),
+        format=" + ".join(dict.fromkeys(reading.format for reading in readings)),
+        kind=readings[0].kind,
+        unit=units.pop() if len(units) == 1 else "record",
+        declared_split=splits.pop() if len(splits) == 1 else "",
+        stops=stops,
+        allows=allows,
         questions=tuple(questions),
         classes=classes,
         problems=tuple(problem for reading in readings for problem in reading.problems)[:20],
-        notes=tuple(dict.fromkeys(note for reading in readings for note in reading.notes)),
+        notes=tuple(dict.fromkeys(notes)),
         **{
             name: sum(getattr(reading, name) for reading in readings)
             for name in ("records", "used", "malformed", "unlabelled", "sampled_out")

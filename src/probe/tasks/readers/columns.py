@@ -9,7 +9,7 @@ from typing import Any
 from probe.errors import ProbeError, nearest
 from probe.tasks.readers import shapes
 from probe.tasks.readers.labels import plain, resolve
-from probe.tasks.readers.questions import Ledger, Reading
+from probe.tasks.readers.questions import Ledger, Reading, Unlabelled
 from probe.tasks.readers.shapes import BadRecord, Shape, shape_of
 from probe.tasks.readers.tables import Records
 
@@ -64,7 +64,8 @@ def read_table(records: Records, ledger: Ledger, format: str, mapping: Mapping[s
             columns = renamed(record, mapping, ledger.source)
             shape = shape_of(columns)
             if shape is None:
-                raise ProbeError(
+                no_label = shapes.first(columns, shapes.TEXT) and not shapes.first(columns, shapes.LABEL)
+                raise (Unlabelled if no_label else ProbeError)(
                     f"{ledger.source}: columns {', '.join(map(repr, list(record)[:12]))} are none that are known; "
                     "name them with --map, e.g. --map good=COLUMN --map bad=COLUMN, or --map text=… --map label=…"
                 )
@@ -77,7 +78,8 @@ def read_table(records: Records, ledger: Ledger, format: str, mapping: Mapping[s
             ledger.malformed(number, f"not a {shape.name} record ({type(error).__name__}: {error})")
             continue
         label = draft.label
-        if label is None or (isinstance(label, str) and not label.strip()) or label in (-1, "-1"):
+        missing = label in (-1, "-1") and shape.kind != "label"  # of classes, all labels together tell
+        if missing or label is None or (isinstance(label, str) and not label.strip()):
             ledger.unlabelled(number)
             continue
         if isinstance(label, (dict, list)):

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from probe.errors import ProbeError
 from probe.tasks.readers.questions import Ledger, Reading
 from probe.tasks.readers.shapes import Resolved, Shape
 
+MISSING = "-1"
+"""Stands for no label in many data sets, and for a class in others."""
+
 
 def resolve(ledger: Ledger, shape: Shape, format: str, labels: Mapping[int, Any], seen: set[str]) -> Reading:
     """Turn labels into indices: names, letters, numbers from 0 or from 1."""
     if shape.kind == "label":
+        if MISSING in seen and _says_missing(ledger, seen - {MISSING}):
+            labels = {record: label for record, label in labels.items() if plain(label) != MISSING}
+            seen = seen - {MISSING}
+            ledger.unlabel(set(labels))
         classes = sorted(seen)
         if len(classes) == 1:
             raise ProbeError(f"{ledger.source}: every row has the label {classes[0]!r}, so there is nothing to tell")
@@ -21,16 +28,11 @@ def resolve(ledger: Ledger, shape: Shape, format: str, labels: Mapping[int, Any]
         return _closed(ledger, format, "label", {r: index[plain(label)] for r, label in labels.items()}, classes)
     if shape.kind == "pair":
         return ledger.reading(format=format, kind="pair")
-    most = max((len(q.options) for q in ledger.questions), default=2)
-    resolved = all(isinstance(label, Resolved) for label in labels.values())
-    numbers = set() if resolved else {label.rstrip(".") for label in seen} & {str(i) for i in range(most + 1)}
-    base = 1 if numbers and "0" not in numbers else 0
-    if base:
-        ledger.note("labels count from 1: none is 0")
+    index = _reader(ledger, labels, seen)
     answers: dict[int, int] = {}
     bad: dict[int, str] = {}
     for question in ledger.questions:
-        found = _index(labels[question.record], question.options, base)
+        found = index(labels[question.record], question.options)
         if found is None:
             bad[question.record] = (
                 f"label {str(labels[question.record])[:40]!r} names none of the {len(question.options)} candidates"
@@ -38,6 +40,21 @@ def resolve(ledger: Ledger, shape: Shape, format: str, labels: Mapping[int, Any]
         else:
             answers[question.record] = found
     return _closed(ledger, format, "cloze", answers, (), bad)
+
+
+def _says_missing(ledger: Ledger, others: set[str]) -> bool:
+    """Whether -1 says that a label is missing: it is the only one, or stands beside two or more others, none negative.
+
+    Beside 0 and 1 alone it is a class, as in sentiment.
+    """
+    if not others:
+        raise ledger.none_labelled()
+    missing = len(others) > 1 and others != {"0", "1"} and not any(re.fullmatch(r"-[0-9.]+", name) for name in others)
+    if missing:
+        ledger.note("the label -1 is read as none, not as a class")
+    else:
+        ledger.note("the label -1 is read as a class; if it says that there is no label, leave these rows out")
+    return missing
 
 
 def plain(label: Any) -> str:
@@ -49,23 +66,66 @@ def plain(label: Any) -> str:
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label).strip()
 
 
-def _index(label: Any, options: tuple[str, ...], base: int) -> int | None:
+def _reader(ledger: Ledger, labels: Mapping[int, Any], seen: set[str]) -> Callable[[Any, tuple[str, ...]], int | None]:
+    """How the labels of this file are to be read: whether a number is an index or a candidate's name, and from where
+    it counts.
+
+    A number is an index, unless that fits no better than a name does: where candidates are numbers themselves, digits
+    in text are names if all of them name one, JSON numbers only if, besides, some are beyond the candidates.
+    """
+    asked = [(labels[question.record], question.options) for question in ledger.questions]
+    asked = [(label, options) for label, options in asked if not isinstance(label, (Resolved, bool))]
+    typed = all(isinstance(label, int | float) for label, _ in asked)
+    fits = all(_number(label) in range(len(options) + 1) for label, options in asked)
+    named = all(_name(label, options) is not None for label, options in asked)
+    numbers_first = (fits or not named) if typed else (fits and not named)
+    numbers = [
+        (number, len(options))
+        for label, options in asked
+        if (number := _number(label)) is not None and (numbers_first or _name(label, options) is None)
+    ]
+    if not numbers or "0" in {name.rstrip(".") for name in seen}:
+        base = 0
+    elif any(number == count for number, count in numbers):
+        base = 1
+        ledger.note("labels count from 1: none is 0")
+    else:
+        base = 0 if typed else 1
+        ledger.note(
+            "labels are numbers, none of them 0 and none the number of candidates, so that it can't be told whether "
+            f"they count from 0 or from 1; read as from {base}; letters (A, B, …) for labels would settle it"
+        )
+    return lambda label, options: _index(label, options, base, numbers_first)
+
+
+def _number(label: Any) -> int | None:
+    """A label as a number; None where it is none.
+
+    >>> _number(" 2. "), _number(2.0), _number("B")
+    (2, 2, None)
+    """
+    text = plain(label).rstrip(".").strip()
+    return int(text) if re.fullmatch(r"[0-9]{1,3}", text) else None
+
+
+def _name(label: Any, options: tuple[str, ...]) -> int | None:
+    """Which candidate a label names in so many words."""
+    folded, text = [option.casefold() for option in options], plain(label).casefold()
+    return next((folded.index(form) for form in (text, text.rstrip(".").strip()) if form in folded), None)
+
+
+def _index(label: Any, options: tuple[str, ...], base: int, numbers_first: bool) -> int | None:
     if isinstance(label, Resolved):
         return int(label)
     if isinstance(label, bool):
         return int(label) if len(options) == 2 else None
-    text = plain(label)
-    folded = [option.casefold() for option in options]
-    if text.casefold() in folded:
-        return folded.index(text.casefold())
-    text = text.rstrip(".").strip()
-    if re.fullmatch(r"[0-9]{1,3}", text):
-        found = int(text) - base
-    elif re.fullmatch(r"[A-Za-z]", text):
-        found = ord(text.upper()) - ord("A")
-    else:
-        found = folded.index(text.casefold()) if text.casefold() in folded else -1
-    return found if 0 <= found < len(options) else None
+    number, name, text = _number(label), _name(label, options), plain(label).rstrip(".").strip()
+    places = [] if number is None else [number - base]
+    if re.fullmatch(r"[A-Za-z]", text):
+        places = [ord(text.upper()) - ord("A")]
+    found = [place for place in places if place in range(len(options))]
+    names = [] if name is None else [name]
+    return next(iter([*found, *names] if numbers_first and number is not None else [*names, *found]), None)
 
 
 def _closed(

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from probe.errors import ProbeError
+
+
+class Unlabelled(ProbeError):
+    """No record of a file has a label, or it has no column for one, as test sets are often published."""
+
 
 KINDS = ("pair", "cloze", "label")
 
@@ -168,6 +173,12 @@ class Ledger:
         self._kept = [entry for entry in self._kept if entry[1][0].record != record]
         self.records -= before - len(self._kept)
 
+    def unlabel(self, labelled: Container[int]) -> None:
+        """Count every record but these as without a label, after all."""
+        gone = sum(records for _, questions, records in self._kept if questions[0].record not in labelled)
+        self._kept = [entry for entry in self._kept if entry[1][0].record in labelled]
+        self.unlabelled_count += gone
+
     def relabel(self, answers: Mapping[int, int]) -> None:
         """Put the answers in, by record."""
         self._kept = [
@@ -187,6 +198,8 @@ class Ledger:
             ProbeError: no record could be used.
         """
         kept = self.questions
+        if not kept and self.records and self.unlabelled_count == self.records:
+            raise self.none_labelled()
         if not kept:
             raise ProbeError(f"{self.source}: {self._why_empty(format)}")
         if self.sampled_records:
@@ -214,11 +227,15 @@ class Ledger:
             notes=tuple(self.notes),
         )
 
+    def none_labelled(self) -> Unlabelled:
+        """What to raise where no record has a label."""
+        return Unlabelled(
+            f"{self.source}: none of the {self.records} {self.unit}s has a label, so nothing can be scored"
+        )
+
     def _why_empty(self, format: str) -> str:
         if not self.records:
             return "holds no records"
-        if self.unlabelled_count == self.records:
-            return f"none of the {self.records} {self.unit}s has a label, so nothing can be scored"
         first = f"; {self.unit} {self.problems[0].record}: {self.problems[0].reason}" if self.problems else ""
         return (
             f"read as {format}, none of the {self.records} {self.unit}s can be used{first}; "

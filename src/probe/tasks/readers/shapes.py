@@ -5,6 +5,7 @@ A draft is a question whose label is still as it stands in the file; `labels.py`
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -102,6 +103,19 @@ def option_columns(columns: Mapping[str, str]) -> list[str]:
     return [column for _, column in sorted(best)] if len(best) > 1 else []
 
 
+def _written_out(text: str, column: str | None) -> Any:
+    """Candidates in one cell: JSON, a Python list (what pandas writes), or parts between bars, semicolons or commas."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        if not text.lstrip().startswith(("[", "{")):
+            return [part for part in re.split(r"\s*[|;]\s*|\s*,\s*", text) if part]
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        raise BadRecord(f"{column}: {text[:40]!r} is neither JSON nor a Python list of candidates") from None
+
+
 def _options(record: Record, columns: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The candidates, and the names that a label may call them by."""
     numbered = option_columns(columns)
@@ -110,10 +124,7 @@ def _options(record: Record, columns: Mapping[str, str]) -> tuple[tuple[str, ...
     column = first(columns, OPTIONS)
     value: Any = record.get(column) if column else None
     if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            value = [part for part in re.split(r"\s*[|;]\s*|\s*,\s*", value) if part]
+        value = _written_out(value, column)
     names: tuple[str, ...] = ()
     if isinstance(value, dict) and isinstance(value.get("text"), list):
         label = value.get("label")
