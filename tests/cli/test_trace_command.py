@@ -45,6 +45,15 @@ def test_what_stands_behind_a_circuit_is_printed_and_kept(runs: Path, capsys: py
     assert set(kept.table["metric"]) == {"noising", "denoising"}
 
 
+def test_everything_behind_a_circuit_is_json(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where there is no interval there is null: JSON knows no NaN."""
+    assert probe(["trace", "--pairs", "16", "--json", "--runs", str(runs)]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=lambda constant: pytest.fail(constant))
+    assert {"traces", "evidence", "attribution"} <= set(found)
+    idle = [row for each in found["evidence"] for row in each["subsets"] if row["low"] is None]
+    assert idle and all(isinstance(row["value"], float) for row in idle)
+
+
 def test_seeds_needs_a_sweep(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert probe(["trace", "--seeds", "--runs", str(runs)]) == 2
     assert "no siblings" in capsys.readouterr().err

@@ -142,6 +142,20 @@ def test_numbers_leave_out_what_reads_zero_and_say_how_much(report) -> None:
     assert nodes["left_out"] + len(nodes["rows"]) == 2 * 10 * 15
 
 
+def test_runs_of_other_settings_are_no_seeds_of_one(tmp_path: Path) -> None:
+    """A seed makes chance; another rate makes another experiment, and no interval over both."""
+    one, other = material(tmp_path / "a"), material(tmp_path / "b")
+    training = {**other.run.manifest["training"], "seed": 1}
+    seed, rate = (
+        replace(other, run=replace(other.run, manifest={**other.run.manifest, "training": changed}))
+        for changed in (training, {**training, "lr": 0.123})
+    )
+    assert "so what differs is chance" in report_text(comparison_of([one, seed]))
+    said = report_text(comparison_of([one, rate]))
+    assert "settings of model or training" in said and "chance" not in said.split("DO THEY WORK")[0]
+    assert "interval over runs" not in said
+
+
 def test_runs_side_by_side_differ_or_agree_in_words(tmp_path: Path) -> None:
     one, other = material(tmp_path / "a"), material(tmp_path / "b")
     ways = other.results["trace-ways-adjective"]
@@ -150,6 +164,6 @@ def test_runs_side_by_side_differ_or_agree_in_words(tmp_path: Path) -> None:
     alike, apart = report_text(comparison_of([one, other])), report_text(comparison_of([one, different]))
     assert "in the same way in all 2 runs" in alike
     assert "2 different ways in 2 runs; no two do the same" in apart
-    assert "They differ in none of task, variant and seed" in alike
+    assert "They differ in nothing." in alike
     assert "90.0 % right on average" in alike and "0 of 2 solved it" in alike
     assert len(page(comparison_of([one, different]))) > 10_000

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from probe.report import sentences
 
 Row = dict[str, Any]
@@ -35,6 +37,30 @@ def test_a_row_is_said_as_it_is() -> None:
     assert "rests on b@1 (0.90)" in sentences.looks_said("block 1", tokens, [0.1, 0.9, 0.0, 0.0])
     assert "hardly changes" in sentences.moved("block 1", tokens, [0.01, -0.01, 0.0, 0.0], ("x", "y"))
     assert "away from a@0 (-0.80)" in sentences.moved("block 1", tokens, [-0.8, 0.8, 0.0, 0.0], ("x", "y"))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 20, 40])
+def test_every_row_rests_on_something_or_spreads(n: int) -> None:
+    """What holds nearly all of a row is never called spread, however short the prompt; and nothing is left unsaid."""
+    tokens = [f"w{i}" for i in range(n)]
+    one = sentences.looks_said("block 1", tokens, [0.04 / n] * (n - 1) + [1 - 0.04 * (n - 1) / n])
+    assert f"rests on w{n - 1}@{n - 1}" in one
+    above = 2.5 / n if n > 5 else 1.0
+    said = sentences.looks_said("block 1", tokens, [above] + [(1 - above) / max(1, n - 1)] * (n - 1))
+    assert "rests on w0@0" in said
+
+
+def test_runs_that_were_not_traced_are_no_way_to_the_answer() -> None:
+    said = sentences.ways_said("adjective", {"one hop": 3}, 1)
+    assert said.endswith("in the same way in all 3 runs that were traced (1 was not): one hop.")
+    assert sentences.ways_said("adjective", {}, 2) == "The adjective was traced in none of 2 runs."
+    assert "different" not in sentences.ways_said("adjective", {"one hop": 1}, 1)
+
+
+def test_edges_are_all_of_a_list_or_among_it() -> None:
+    rows = [{"subject": f"k{i}", "value": 1.0} for i in range(6)]
+    assert sentences.common_kinds(rows).endswith("6 stand in every run, among them k0, k1, k2 and k3.")
+    assert sentences.common_kinds(rows[:2]).endswith("2 stand in every run: k0 and k1.")
 
 
 def test_a_head_that_looks_and_causes_nothing_is_named() -> None:

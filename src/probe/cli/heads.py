@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from probe.cli.options import AsJson, DataDir, Quiet, RunsDir, default_threads, hint, print_json
+from probe.cli.options import AsJson, DataDir, Quiet, RunsDir, as_rows, default_threads, hint, print_json
 from probe.cli.train import progress
 from probe.errors import ProbeError
 
@@ -76,5 +76,4 @@ def _run_of_task(task: str, runs: Path, data: Path, quiet: bool) -> Run:
 
 def _as_json(result: AnalysisResult) -> dict[str, Any]:
     """Meaning and table; what was not found is null."""
-    table = result.table.astype(object).where(result.table.notna(), None)
-    return {**result.meaning(), "table": table.to_dict("records")}
+    return {**result.meaning(), "table": as_rows(result.table)}

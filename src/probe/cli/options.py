@@ -14,6 +14,7 @@ import typer
 from probe.errors import ProbeError
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import Console
 
 RunsDir = Annotated[Path, typer.Option("--runs", help="Folder of the runs.", metavar="DIR")]
@@ -27,6 +28,11 @@ def print_json(value: Any) -> None:
     from probe.files import to_json
 
     print(to_json(value))
+
+
+def as_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """A table for JSON, which knows no NaN: what is not there is null."""
+    return table.astype(object).where(table.notna(), None).to_dict("records")
 
 
 def hint(message: str, quiet: bool = False) -> None:

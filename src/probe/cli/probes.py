@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from probe.cli.options import AsJson, Quiet, RunsDir, hint, print_json
+from probe.cli.options import AsJson, Quiet, RunsDir, as_rows, hint, print_json
 
 
 def probes(
@@ -34,8 +34,7 @@ def probes(
         hint("learning subspaces …", quiet or json)
         results["subspaces"] = lab.subspaces_of(found)
     if json:
-        tables = {name: result.table.astype(object) for name, result in results.items()}
-        rows = {name: table.where(table.notna(), None).to_dict("records") for name, table in tables.items()}
-        print_json({"run": found.name, **{n: {**results[n].meaning(), "table": rows[n]} for n in results}})
+        tables = {name: {**each.meaning(), "table": as_rows(each.table)} for name, each in results.items()}
+        print_json({"run": found.name, **tables})
         return
     print(probes_text(found.name, results["probes"], results["interchange"], results.get("subspaces")))

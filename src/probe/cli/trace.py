@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from probe.cli.options import AsJson, Quiet, RunsDir, hint, print_json
+from probe.cli.options import AsJson, Quiet, RunsDir, as_rows, hint, print_json
 from probe.errors import CheckFailed, ProbeError
 from probe.processes import available_cores
 
@@ -89,10 +89,10 @@ def _one(run: Run, pairs: int | None, evidence: bool, json: bool, quiet: bool) -
             parts = ("faithfulness", "subsets", "sizes")
             rows["evidence"] = [
                 {"contrast": each.faithfulness.details["contrast"]}
-                | {part: getattr(each, part).table.to_dict("records") for part in parts}
+                | {part: as_rows(getattr(each, part).table) for part in parts}
                 for each in found
             ]
-        print_json(rows | ({"attribution": effects.table.to_dict("records")} if effects else {}))
+        print_json(rows | ({"attribution": as_rows(effects.table)} if effects else {}))
     _check([(run, done) for done in traces])
 
 
@@ -110,7 +110,7 @@ def _several(opened: Sequence[Run], pairs: int | None, json: bool, quiet: bool) 
     rows = [_as_dict(each, done, tables=json) for each, done in traced]
     compared = lab.stability_of(traced)
     if json:
-        print_json({"traces": rows} | ({"stability": compared.table.to_dict("records")} if compared else {}))
+        print_json({"traces": rows} | ({"stability": as_rows(compared.table)} if compared else {}))
     else:
         for row in rows:
             print(f"{row['run']}  {row['contrast']}: {row['strategy']}")
@@ -125,7 +125,7 @@ def _as_dict(run: Run, done: Trace, tables: bool) -> dict[str, Any]:
     contrast = done.nodes.details["contrast"]
     row = {"run": run.name, "contrast": contrast, "strategy": done.strategy, "checks": dict(done.checks)}
     if tables:
-        row |= {part: getattr(done, part).table.to_dict("records") for part in ("nodes", "edges", "ways")}
+        row |= {part: as_rows(getattr(done, part).table) for part in ("nodes", "edges", "ways")}
     return row
 
 

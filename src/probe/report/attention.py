@@ -117,7 +117,7 @@ def maps_figure(view: AttentionView, *, means: bool) -> Figure:
                 )
     first = view.sentences[0]
     said = [
-        looks_said(f"block {layer + 1}", first.tokens, first.block_means[i, first.query].tolist())
+        looks_said(f"block {layer + 1}", first.tokens, first.block_means[i, first.query, : first.query + 1].tolist())
         for i, layer in enumerate(view.layers)
     ]
     if pair:
@@ -130,14 +130,11 @@ def maps_figure(view: AttentionView, *, means: bool) -> Figure:
     else:
         turned = []
     floor = f"uniform attention: {1 / (first.query + 1):.3f} on each of the {first.query + 1} words"
+    names = "is the one read out" if first.answer is None else "names the answer"
     scale = "One scale, 0 to 1, on every map" + ("; difference: blue more, orange less." if pair else ".")
     if means:
-        says = (
-            "At the answer's place, "
-            + "; ".join(said)
-            + ". "
-            + ("; ".join(turned).capitalize() + "." if turned else "")
-        )
+        turns = "; ".join(turned)
+        says = f"At {_place(first)}, {'; '.join(said)}. " + (f"{turns[:1].upper()}{turns[1:]}." if turns else "")
         title = "The mean of each block's heads"
     else:
         says = _spread(view)
@@ -147,10 +144,15 @@ def maps_figure(view: AttentionView, *, means: bool) -> Figure:
         title=title,
         says=says.strip(),
         panels=tuple(panels),
-        note=f"From (query) downwards, to (key) across; the framed row names the answer. {scale} Floor in that row, "
-        f"{floor}.",
+        note=f"From (query) downwards, to (key) across; the framed row {names}. {scale} Floor in that row, {floor}.",
         role="maps",
     )
+
+
+def _place(sentence: SentenceView) -> str:
+    """Where the row that is read out stands."""
+    asked = f"position {sentence.query} ({sentence.tokens[sentence.query]})"
+    return asked if sentence.answer is None else "the answer's place"
 
 
 def _spread(view: AttentionView) -> str:
@@ -162,7 +164,7 @@ def _spread(view: AttentionView) -> str:
         common = max(set(tops), key=tops.count)
         count = tops.count(common)
         said.append(f"{count} of {len(tops)} heads of block {layer + 1} look most at {sentence.tokens[common]}")
-    return f"At the answer's place {', '.join(said)}."
+    return f"At {_place(sentence)} {', '.join(said)}."
 
 
 def row_table(view: AttentionView) -> Table:
@@ -184,8 +186,8 @@ def row_table(view: AttentionView) -> Table:
                 )
     return Table(
         name="answer-row",
-        title="The answer's row in numbers",
-        says="Shares of attention of 0.05 and more, from the position that has to name the answer.",
+        title="The answer's row in numbers" if view.sentences[0].answer is not None else "The row in numbers",
+        says=f"Shares of attention of 0.05 and more, from {_place(view.sentences[0])}.",
         columns=("sentence", "who", "looks at"),
         rows=tuple(rows),
         folded=len(rows) > 24,

@@ -8,6 +8,7 @@ from typing import Any
 
 from probe.figures.bars import Bar, Bars, bars_svg
 from probe.figures.findings import Row, records
+from probe.files import to_json
 from probe.intervals import bootstrap_interval, share_interval
 from probe.report.document import Figure, Lines, Number, Panel, Part, Report, Section, Table
 from probe.report.material import Material
@@ -16,6 +17,8 @@ from probe.report.sentences import common_kinds, counted, effect, listed, percen
 from probe.report.training import sweep_summary
 from probe.result import AnalysisResult
 
+UNTRACED, UNNAMED = "not traced", "traced before strategies were kept"
+"""What stands in place of a strategy; no way to the answer."""
 SHOWN = 6
 """Runs that have a column of their own."""
 
@@ -91,8 +94,11 @@ def _alike(materials: Sequence[Material]) -> str:
     ):
         if len(values) > 1:
             differ.append(f"{what} ({len(values)} values)")
+    variants = {each.run.manifest["variant"] for each in materials}
+    if len({_settings(each) for each in materials}) > len(variants):
+        differ.append("settings of model or training")
     if not differ:
-        return "They differ in none of task, variant and seed; look at their settings."
+        return "They differ in nothing."
     said = f"They differ in {listed(differ)}."
     return (
         said
@@ -138,11 +144,23 @@ def _works(materials: Sequence[Material]) -> Section:
 _OURS = ("held_out", "trained", "referent accuracy")
 
 
+def _settings(material: Material) -> str:
+    """All that can differ beside task and seed: variant, model and training."""
+    training = {key: value for key, value in material.run.manifest["training"].items() if key != "seed"}
+    return to_json([material.run.manifest["variant"], material.run.config, training])
+
+
 def _by_variant(materials: Sequence[Material]) -> dict[str, list[Material]]:
-    found: dict[str, list[Material]] = {}
+    """Runs that are alike but for the seed; a variant that was run with several settings has a group for each."""
+    groups: dict[tuple[str, str], list[Material]] = {}
     for each in materials:
-        found.setdefault(f"{each.run.manifest['variant']} on {each.dataset.name}", []).append(each)
-    return found
+        name = f"{each.run.manifest['variant']} on {each.dataset.name}"
+        groups.setdefault((name, _settings(each) + each.run.manifest["data_sha256"]), []).append(each)
+    names = [name for name, _ in groups]
+    return {
+        name if names.count(name) == 1 else f"{name} (as {group[0].run.name})": group
+        for (name, _), group in groups.items()
+    }
 
 
 def _spread(name: str, group: Sequence[Material]) -> str:
@@ -162,7 +180,7 @@ def _strategies(materials: Sequence[Material]) -> Section | None:
         for variant, group in _by_variant(materials).items():
             for each in group:
                 ways = each.named("trace-ways-").get(contrast)
-                strategy = ways.details.get("strategy", "traced before strategies were kept") if ways else "not traced"
+                strategy = ways.details.get("strategy", UNNAMED) if ways else UNTRACED
                 named[variant, strategy] += 1
                 sizes[variant] += 1
         if not named:
@@ -175,11 +193,12 @@ def _strategies(materials: Sequence[Material]) -> Section | None:
         by_strategy = Counter[str]()
         for (_, strategy), count in named.items():
             by_strategy[strategy] += count
+        untold = by_strategy.pop(UNTRACED, 0) + by_strategy.pop(UNNAMED, 0)
         tables.append(
             Table(
                 name=f"strategies-{contrast}",
                 title=f"By which way the {contrast.replace('-', ' ')} reaches the answer",
-                says=ways_said(contrast.replace("-", " "), by_strategy),
+                says=ways_said(contrast.replace("-", " "), by_strategy, untold),
                 columns=("model", "strategy", "runs", "95 % (Wilson)"),
                 rows=tuple(rows),
             )
@@ -240,7 +259,7 @@ def _heads(materials: Sequence[Material], stability: AnalysisResult) -> Section:
             Table(
                 name="matched",
                 title=f"Heads matched to those of {names[medoid]}, the run most like all others",
-                says=shared_edges(overlap),
+                says=shared_edges(overlap) if overlap else "No two of these runs were traced on the same contrast.",
                 columns=("head", "what it does most", "on average [95 % over runs]", *(names[run] for run in others)),
                 rows=tuple(
                     (

@@ -112,7 +112,7 @@ def _port(port: str) -> str:
 
 
 def _path(edges: AnalysisResult) -> str:
-    """The strongest chain of edges from the words to the logits, each at least half of the effect that it passes on."""
+    """The chain of edges from the words to the logits whose weakest edge is the strongest."""
     rows = edges.table.to_dict("records")
     best: dict[str, tuple[float, str]] = {}
     into: dict[str, list[dict[str, Any]]] = {}

@@ -58,6 +58,6 @@ def _subsets(contrast: str, name: str, rows: list[dict[str, Any]]) -> Table:
         ),
         note="Completeness: how differently the circuit and the whole model take the loss of the same edges (0: "
         "alike). "
-        "Minimality: what is lost without this edge.",
+        "Minimality: the most that this edge changes in any part of the circuit that was tried.",
         folded=True,
     )

@@ -75,7 +75,7 @@ def changes_said(rows: Sequence[Row]) -> str:
     if not found:
         return "No curve has a change point that could be dated." if rows else ""
     said = [f"{what_changed(row)} at step {row['step']:.0f} [{row['low']:.0f}, {row['high']:.0f}]" for row in found[:4]]
-    more = f", and {len(found) - 4} smaller ones" if len(found) > 4 else ""
+    more = f", and {len(found) - 4} more" if len(found) > 4 else ""
     return f"Change points, fitted: {listed(said)}{more}."
 
 

@@ -20,9 +20,9 @@ def looks_said(block: str, tokens: Sequence[str], row: Sequence[float]) -> str:
     'block 2 rests on dog@1 (0.85) and barked@2 (0.10)'
     """
     top = sorted(range(len(row)), key=lambda i: -row[i])[:3]
-    if row[top[0]] < 2 / len(row):
+    if row[top[0]] < min(0.5, 2 / len(row)):
         return f"{block} spreads over all words (at most {row[top[0]]:.2f}, on {_at(tokens, top[0])})"
-    kept = [i for i in top if row[i] >= 0.1]
+    kept = [i for i in top if row[i] >= 0.1] or top[:1]
     return f"{block} rests on {listed(f'{_at(tokens, i)} ({row[i]:.2f})' for i in kept)}"
 
 

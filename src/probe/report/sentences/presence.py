@@ -33,7 +33,7 @@ def interchanged(rows: Sequence[Row]) -> str:
         works = [r for r in own if r["condition"] == "trained" and r["value"] >= 0.5 and r["kind"] == "resid_pre"]
         layers = sorted({r["layer"] for r in works})
         places = [f"{listed(r['role'] for r in works if r['layer'] == n)} (before layer {n})" for n in layers]
-        said.append(f"{variable} at {', then '.join(places)}" if places else f"{variable} nowhere")
+        said.append(f"{variable} at {', then '.join(places)}" if places else f"{variable} nowhere before the end")
     blank = [r["value"] for r in wanted if r["condition"] == "untrained"]
     beside = f" In the untrained model it works in at most {percent(max(blank))} of the pairs." if blank else ""
     return f"Swapping works in half of the pairs or more: {'; '.join(said)}.{beside}"

@@ -7,13 +7,23 @@ from collections.abc import Mapping, Sequence
 from probe.report.sentences.words import Row, counted, listed
 
 
-def ways_said(contrast: str, by_strategy: Mapping[str, int]) -> str:
-    """In how many ways a contrast reaches the answer, over runs."""
+def ways_said(contrast: str, by_strategy: Mapping[str, int], untold: int = 0) -> str:
+    """In how many ways a contrast reaches the answer, over runs; `untold` are those that were not traced.
+
+    >>> ways_said("adjective", {"one hop": 1}, untold=2)
+    'The adjective reaches the answer by one hop in the one run that was traced (2 were not).'
+    """
     runs = sum(by_strategy.values())
+    rest = f" ({untold} {'was' if untold == 1 else 'were'} not)" if untold else ""
+    if not runs:
+        return f"The {contrast} was traced in none of {untold} runs."
+    traced = " that were traced" if untold else ""
     most, count = max(by_strategy.items(), key=lambda item: item[1])
+    if runs == 1:
+        return f"The {contrast} reaches the answer by {most} in the one run that was traced{rest}."
     if len(by_strategy) == 1:
-        return f"The {contrast} reaches the answer in the same way in all {runs} runs: {most}."
-    start = f"The {contrast} reaches the answer in {len(by_strategy)} different ways in {runs} runs"
+        return f"The {contrast} reaches the answer in the same way in all {runs} runs{traced}{rest}: {most}."
+    start = f"The {contrast} reaches the answer in {len(by_strategy)} different ways in {runs} runs{traced}{rest}"
     return f"{start}; no two do the same." if count == 1 else f"{start}; the commonest, in {count} of them: {most}."
 
 
@@ -34,4 +44,5 @@ def common_kinds(rows: Sequence[Row]) -> str:
     everywhere = [row["subject"] for row in rows if row["value"] == 1.0]
     if not everywhere:
         return f"Of {counted(len(rows), 'kind')} of edges none stands in every run."
-    return f"Of {counted(len(rows), 'kind')} of edges {len(everywhere)} stand in every run: {listed(everywhere[:4])}."
+    said, few = f"Of {counted(len(rows), 'kind')} of edges {len(everywhere)} stand in every run", listed(everywhere[:4])
+    return f"{said}: {few}." if len(everywhere) <= 4 else f"{said}, among them {few}."
