@@ -12,20 +12,18 @@ def worth_of_order(ceiling: float, transfer: float) -> str:
     if ceiling >= 0.999:
         start = (
             "The words alone tell every answer, whatever their order: a model that solves this task has shown nothing "
+            "about attention."
         )
-        start += "about attention."
     elif ceiling > 0.55:
         start = (
-            f"The words alone, blind to their order, can tell up to {percent(ceiling)} of the answers: only what a "
-            "model "
+            f"The words alone, blind to their order, can tell up to {percent(ceiling)} of the answers: only what a model "
+            "has above that needs order."
         )
-        start += "has above that needs order."
     else:
         start = (
             f"The words alone, blind to their order, can tell at most {percent(ceiling)} of the answers: whoever has "
-            "more "
+            "more has used their order."
         )
-        start += "has used their order."
     return f"{start} A table of bags of words learned from train scores {percent(transfer)} on held_out."
 
 
@@ -37,11 +35,11 @@ def does_it_work(trained: Row, untrained: Row | None, ceiling: float, transfer: 
     )
     floor = max(ceiling, transfer)
     if trained["low"] > floor:
-        said += f": more than any order-blind answer can have ({percent(floor)})."
+        said += f": more than any order-blind answer can have over all sentences ({percent(floor)})."
     elif trained["high"] < floor:
-        said += f": less than the best order-blind answer could have ({percent(floor)})."
+        said += f": less than the best order-blind answer could have over all sentences ({percent(floor)})."
     else:
-        said += f": not told apart from the best order-blind answer ({percent(floor)})."
+        said += f": not told apart from the best order-blind answer over all sentences ({percent(floor)})."
     if untrained is not None:
         said += f" Before training it named {percent(untrained['value'])}."
     return said
