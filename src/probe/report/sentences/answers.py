@@ -16,8 +16,8 @@ def worth_of_order(ceiling: float, transfer: float) -> str:
         )
     elif ceiling > 0.55:
         start = (
-            f"The words alone, blind to their order, can tell up to {percent(ceiling)} of the answers: only what a model "
-            "has above that needs order."
+            f"The words alone, blind to their order, can tell up to {percent(ceiling)} of the answers: only what a "
+            "model has above that needs order."
         )
     else:
         start = (
