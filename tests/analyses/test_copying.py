@@ -70,5 +70,9 @@ def test_a_foreign_model_is_taken_as_it_stands() -> None:
     model = induction_model()
     weights = head_weights(model)
     names = ("W_E", "W_Q", "W_K", "W_V", "W_O", "W_U")
-    foreign = SimpleNamespace(**{name: getattr(weights, name) for name in names})
-    assert torch.equal(copying_scores(foreign), copying_scores(model))
+    own = {name: getattr(weights, name) for name in names}
+    norms = {"LN": True, "LNPre": True, "RMS": False, "RMSPre": False, None: False}
+    for norm, centred in norms.items():
+        foreign = SimpleNamespace(**own, cfg=SimpleNamespace(normalization_type=norm))
+        assert torch.equal(copying_scores(foreign), copying_scores(model))
+        assert head_weights(foreign).centred is centred, "an RMSNorm takes no mean off"

@@ -184,7 +184,7 @@ def _checks(model: Transformer, scale: Scale, own: Recording, other: Recording) 
     """The nulls, as largest errors in shares of the logit difference; they go by the way that the effects go.
 
     Clean into clean: a reading that is computed anew from the clean run's own writing loses nothing. Everything from
-    the other run, at the first layer: all is lost. By paths as by patches: a layer that sees all that the other run
+    the other run, at the first layer: all is lost. Paths as patches: a layer that sees all that the other run
     wrote before it writes what it wrote there, so that both engines must name one number.
     """
     n_layers, everything = model.config.n_layers, nodes_of(model)
@@ -207,7 +207,7 @@ def _checks(model: Transformer, scale: Scale, own: Recording, other: Recording) 
     return {
         "clean into clean": float(scale.lost(nothing).abs().max()),
         "everything from the other run": float((patched[0] - 1).abs().max()),
-        "by paths as by patches": float((scale.lost(torch.cat(by_path)) - patched[1:]).abs().max()),
+        "paths as patches": float((scale.lost(torch.cat(by_path)) - patched[1:]).abs().max()),
     }
 
 
