@@ -83,6 +83,8 @@ WRONG += [
     (["audit", "winograd-hard", "--jobs", "-1"], 2, ["--jobs -1"]),
     (["generate-task", "winograd-hard", "--seed", "-1"], 2, ["seed = -1"]),
     (["train", "--seed", "1", "--seeds", "0-3"], 2, ["--seed and --seeds"]),
+    (["train", "--lr", "0.1", "--set", "lr=0.2"], 2, ["--set lr=0.2", "0.1 already"]),
+    (["train", "--heads", "4", "--set", "n_heads=2"], 2, ["--set n_heads=2", "4 already"]),
     (["train", "--resume", "latest", "--seed", "3"], 2, ["--seed cannot be given"]),
     (["train", "--resume", "latest", "--device", "cpu"], 2, ["--device cannot be given"]),
     (["attn-map", "the animal", "--json", "--format", "svg"], 2, ["--json", "--format svg"]),

@@ -141,6 +141,8 @@ def _sort_settings(settings: dict[str, Any], model: dict[str, Any], training: di
         kind = type({**_defaults(ModelConfig), **_defaults(TrainingConfig)}.get(key, 0))
         if kind in (int, float, bool, str) and type(value) is not kind and not (kind is float and type(value) is int):
             raise ProbeError(f"--set {key}={value}: {value!r} is not {kind.__name__}")
+        if homes[key].get(key, value) != value:
+            raise ProbeError(f"--set {key}={value}: it is said to be {homes[key][key]} already; give one of them")
         homes[key][key] = value
 
 
