@@ -168,21 +168,22 @@ def run_names(root: Path) -> list[str]:
     return sorted(path.parent.name for path in root.glob("*/manifest.json"))
 
 
+def but_seed(run: Run) -> str:
+    """All that made a run but its seed, as text to compare: sentences, variant, model and training."""
+    training = {key: value for key, value in run.manifest["training"].items() if key != "seed"}
+    return to_json([run.manifest["data_sha256"], run.manifest["variant"], run.config, training])
+
+
 def siblings(run: Run) -> list[Run]:
     """The finished runs beside this one that differ from it in nothing but the seed, by seed; itself among them.
 
     A damaged neighbour, or one of another version, is none of them.
     """
-
-    def settings(other: Run) -> Any:
-        training = {key: value for key, value in other.manifest["training"].items() if key != "seed"}
-        return training, other.manifest["data_sha256"], other.manifest["variant"], other.config
-
-    alike, root, mine = [], run.path.parent, settings(run)
+    alike, root, mine = [], run.path.parent, but_seed(run)
     for name in run_names(root):
         with contextlib.suppress(ProbeError):
             other = open_run(root, name)
-            if other.finished and settings(other) == mine:
+            if other.finished and but_seed(other) == mine:
                 alike.append(other)
     return sorted(alike, key=lambda other: other.manifest["training"]["seed"])
 

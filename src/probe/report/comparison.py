@@ -8,7 +8,6 @@ from typing import Any
 
 from probe.figures.bars import Bar, Bars, bars_svg
 from probe.figures.findings import Row, records
-from probe.files import to_json
 from probe.intervals import bootstrap_interval, share_interval
 from probe.report.document import Figure, Lines, Number, Panel, Part, Report, Section, Table
 from probe.report.material import Material
@@ -16,6 +15,7 @@ from probe.report.sections.causes import PORTS
 from probe.report.sentences import common_kinds, counted, effect, listed, percent, shared_edges, signed, ways_said
 from probe.report.training import sweep_summary
 from probe.result import AnalysisResult
+from probe.store import but_seed
 
 UNTRACED, UNNAMED = "not traced", "traced before strategies were kept"
 """What stands in place of a strategy; no way to the answer."""
@@ -94,8 +94,8 @@ def _alike(materials: Sequence[Material]) -> str:
     ):
         if len(values) > 1:
             differ.append(f"{what} ({len(values)} values)")
-    variants = {each.run.manifest["variant"] for each in materials}
-    if len({_settings(each) for each in materials}) > len(variants):
+    kinds = {(each.run.manifest["data_sha256"], each.run.manifest["variant"]) for each in materials}
+    if len({but_seed(each.run) for each in materials}) > len(kinds):
         differ.append("settings of model or training")
     if not differ:
         return "They differ in nothing."
@@ -144,18 +144,12 @@ def _works(materials: Sequence[Material]) -> Section:
 _OURS = ("held_out", "trained", "referent accuracy")
 
 
-def _settings(material: Material) -> str:
-    """All that can differ beside task and seed: variant, model and training."""
-    training = {key: value for key, value in material.run.manifest["training"].items() if key != "seed"}
-    return to_json([material.run.manifest["variant"], material.run.config, training])
-
-
 def _by_variant(materials: Sequence[Material]) -> dict[str, list[Material]]:
     """Runs that are alike but for the seed; a variant that was run with several settings has a group for each."""
     groups: dict[tuple[str, str], list[Material]] = {}
     for each in materials:
         name = f"{each.run.manifest['variant']} on {each.dataset.name}"
-        groups.setdefault((name, _settings(each) + each.run.manifest["data_sha256"]), []).append(each)
+        groups.setdefault((name, but_seed(each.run)), []).append(each)
     names = [name for name, _ in groups]
     return {
         name if names.count(name) == 1 else f"{name} (as {group[0].run.name})": group
