@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -304,6 +305,24 @@ def test_fewer_than_two_pairs_are_refused_wherever_they_are_asked_for(run, pairs
     ):
         with pytest.raises(ProbeError, match=f"pairs = {pairs}: must be 2 or more"):
             each(run, pairs)
+
+
+@pytest.mark.parametrize("pairs", [8, 24, 40, 60, 79, 120])
+def test_some_of_the_pairs_are_a_fair_lot_of_all(pairs):
+    """Every k-th pair would be of one adjective: sentences stand in the order of their words."""
+    dataset = make_dataset(load_task("winograd-hard"))
+    groups = {example.group for example in dataset.held_out}
+    for contrast in lab.contrasts_of(dataset, pairs):
+        assert len(contrast) in (pairs, pairs - 1)
+        words = {role: position for position, role in contrast.roles.items()}
+        kinds = Counter(contrast.clean[:, words["adjective"]].tolist())
+        assert len(kinds) == 8 or pairs < 24, kinds
+        assert max(kinds.values()) <= max(2 * len(contrast) / 8, 4), "no adjective is twice as common as it should be"
+        if contrast.name == "adjective":
+            assert contrast.both_ways
+            assert len(set(contrast.groups)) == min(pairs // 2, len(groups)), "every noun pair in its turn"
+        else:
+            assert len(set(contrast.groups)) == min(pairs, len(groups))
 
 
 def test_a_summary_is_what_the_metrics_say(run):

@@ -36,6 +36,12 @@ class Contrast:
         """Number of pairs."""
         return len(self.groups)
 
+    @property
+    def both_ways(self) -> bool:
+        """Whether every pair stands in both directions: then denoising gains what noising loses, by definition."""
+        pairs = {(tuple(a), tuple(b)) for a, b in zip(self.clean.tolist(), self.other.tolist(), strict=True)}
+        return pairs == {(b, a) for a, b in pairs}
+
 
 def difference(logits: Float[Tensor, "... pair d_vocab"], contrast: Contrast) -> Float[Tensor, "... pair"]:
     """Logit of the clean answer minus logit of the other one."""

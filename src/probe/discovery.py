@@ -106,13 +106,20 @@ def random_like(
     return drawn
 
 
-def halves(contrast: Contrast) -> tuple[Contrast, Contrast]:
-    """The pairs of every other group of words, and the rest: nothing is judged on what it was found on."""
-    first = set(sorted(set(contrast.groups))[::2])
-    rows: tuple[list[int], list[int]] = ([], [])
-    for i, group in enumerate(contrast.groups):
-        rows[group not in first].append(i)
-    return only(contrast, rows[0]), only(contrast, rows[1])
+def halves(contrasts: Sequence[Contrast]) -> list[tuple[Contrast, Contrast]]:
+    """Every other group of words of each contrast, and the rest: nothing is judged on what it was found on.
+
+    One circuit is found for all contrasts, so that all are split alike: a group that one of them is searched on is
+    judged in none.
+    """
+    first = set(sorted({group for contrast in contrasts for group in contrast.groups})[::2])
+    split = []
+    for contrast in contrasts:
+        rows: tuple[list[int], list[int]] = ([], [])
+        for i, group in enumerate(contrast.groups):
+            rows[group not in first].append(i)
+        split.append((only(contrast, rows[0]), only(contrast, rows[1])))
+    return split
 
 
 def _positions(benches: Sequence[Bench]) -> dict[Node, list[int]]:

@@ -11,11 +11,11 @@ from torch import Generator
 
 from probe import lab
 from probe.analyses.attribution import attribution
-from probe.analyses.evidence import Evidence, evidence
+from probe.analyses.evidence import Evidence, _random, _ranges, evidence
 from probe.analyses.lens import lens
 from probe.analyses.sweeps import sweeps
 from probe.circuits import edges_of
-from probe.contrasts import Contrast
+from probe.contrasts import Contrast, only
 from probe.discovery import Bench, found_circuit, halves, random_like
 from probe.lab.selftest.check import nowhere
 from probe.models.config import make_config
@@ -94,9 +94,22 @@ def test_an_edge_that_is_left_out_shows_as_a_hole(dataset: Dataset, contrasts: l
 
 
 def test_nothing_is_judged_on_the_pairs_it_was_found_on(contrasts: list[Contrast]) -> None:
-    first, second = halves(contrasts[0])
-    assert not set(first.groups) & set(second.groups)
-    assert len(first) + len(second) == len(contrasts[0])
+    """By no contrast: one circuit is found for all of them, also where one lacks a group that the other has."""
+    lacking = only(contrasts[0], [i for i, group in enumerate(contrasts[0].groups) if group != contrasts[0].groups[0]])
+    split = halves([lacking, contrasts[1]])
+    searched, judged = ({group for half in side for group in half.groups} for side in zip(*split, strict=True))
+    assert searched and judged and not searched & judged
+    assert [len(first) + len(second) for first, second in split] == [len(lacking), len(contrasts[1])]
+
+
+def test_random_circuits_have_no_faithfulness_where_the_found_one_has_none(contrasts: list[Contrast]) -> None:
+    """A model whose answer the contrast does not move: a share of next to nothing is no number, for any circuit."""
+    model = initialised(make_config("two-block", d_vocab=36, n_ctx=18), Generator().manual_seed(0))
+    bench = Bench(model, contrasts[0], Generator().manual_seed(0))
+    circuit = found_circuit([bench], size=3)
+    asked = (_ranges(bench, circuit, "found"), _random(bench, circuit, 4, Generator().manual_seed(0)))
+    found, random = ({r["ablation"] for r in rows if math.isnan(r["value"])} for rows in asked)
+    assert found and found == random
 
 
 def test_random_circuits_have_the_size_of_the_one_found(dataset: Dataset) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Generator
@@ -9,7 +11,7 @@ from torch import Generator
 from probe import lab
 from probe.analyses.attention import attention
 from probe.analyses.trace import Trace, strategy, trace
-from probe.contrasts import Contrast
+from probe.contrasts import Contrast, only
 from probe.models.handmade import SHARP, gated_solver, two_hop_solver
 from probe.models.transformer import Transformer
 from probe.report.trace import strategies_text, trace_text
@@ -83,7 +85,7 @@ def test_the_known_circuit_and_no_other(dataset: Dataset, contrasts: list[Contra
     nodes = done.nodes.table
     decides = next(sender for sender, receiver, _ in edges if receiver == "logits")
     late = nodes[(nodes["node"] == decides) & (nodes["role"] == "answer's place")]
-    assert late["value"].to_list() == pytest.approx([1.0, 1.0], abs=1e-4)  # noising and denoising
+    assert late["value"].to_list() == pytest.approx([1.0], abs=1e-4)
 
 
 FAULTS = {
@@ -117,6 +119,18 @@ def test_two_mechanisms_with_one_map_are_told_apart(dataset: Dataset, contrasts:
         rows.append(table[chosen]["value"].to_numpy())
     assert rows[0] == pytest.approx(rows[1], abs=1e-6)
     assert trace(two, contrasts[0], NOWHERE).strategy != trace(gated, contrasts[0], NOWHERE).strategy
+
+
+def test_denoising_is_asked_for_where_it_is_another_number(dataset: Dataset, contrasts: list[Contrast]) -> None:
+    """Over pairs that count both ways it is noising again: what (b, a) gains is what (a, b) loses."""
+    model = solver(dataset, two_hop_solver)
+    both, one = contrasts[0], only(contrasts[0], range(len(contrasts[0]) // 2))
+    assert both.both_ways and not one.both_ways
+    assert set(trace(model, both, NOWHERE).nodes.table["metric"]) == {"noising"}
+    other = replace(one, clean=one.other, other=one.clean, answer=one.other_answer, other_answer=one.answer)
+    forth, back = (trace(model, contrast, NOWHERE).nodes.table for contrast in (one, other))
+    gained, lost = forth[forth.metric == "denoising"], back[back.metric == "noising"]
+    assert gained["value"].to_numpy() == pytest.approx(lost["value"].to_numpy(), abs=1e-5)
 
 
 def test_the_order_of_the_nouns_reaches_the_answer_by_values(dataset: Dataset, contrasts: list[Contrast]) -> None:
@@ -198,6 +212,10 @@ def test_the_strategy_is_derived_from_the_effects() -> None:
     assert (
         strategy(2, spread, []) == "two hops: heads of layer 1 hear of it from earlier heads, by several ports together"
     )
+    shares = ({"q": 0.93, "k": 0.0, "v": 0.02}, {"q": 0.0, "k": 0.45, "v": 0.1})
+    for by, said in zip(shares, ("by their queries", "by several ports together"), strict=True):
+        one = [way(0, "all", "words", 0.95), *(way(0, port, "words", value) for port, value in by.items())]
+        assert strategy(1, one, []) == f"one hop: heads of layer 0 read the words, {said}"
     assert strategy(2, [way(0, "all", "words", 0.3)], []).startswith("no circuit of one or two hops")
     read = [way(0, "all", "words", 0.9), way(0, "v", "words", 0.9)]
     mlp = [{"node": "MLP0", "metric": "noising", "value": 0.8, "position": 14}]

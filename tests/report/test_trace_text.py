@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -60,6 +61,29 @@ def test_a_trace_from_its_sentence_to_its_checks() -> None:
         "  checks: clean into clean:\n"
         "          largest error 2.0e-07 (hold)"
     )
+    one = trace_text("one hop", result(nodes[::2]), result(edges), result(ways), {"clean into clean": 2e-7})
+    assert (
+        "  parts, lost when taken from the other sentence (every pair counts both ways,\n"
+        "  so that denoising, what is gained when given to it, is the same number):\n"
+        "    L1H1 at answer's place (14)   +0.90 [+0.85, +0.95]\n"
+    ) in one
+
+
+def test_where_nothing_is_to_be_explained_there_is_no_range() -> None:
+    how = {"level": "edge", "ablation": "other", "positions": "all"}
+    rows = [{"circuit": name, **how, "metric": "logits to explain", **spread(0.0)} for name in ("found", "untrained")]
+    none = {"value": math.nan, "low": math.nan, "high": math.nan}
+    for level in ("edge", "node"):
+        for circuit, positions in (("found", "all"), ("found", "by role"), ("random", "all")):
+            where = {"circuit": circuit, "level": level, "positions": positions, "metric": "faithfulness"}
+            rows.append({**how, **where, **none})
+    subsets = [
+        {"metric": "completeness", "subset": name, "value": 0.0}
+        for name in ("4 random halves", "into logits", "greedy: ")
+    ]
+    areas = {f"area, {name}, {axis}": 0.5 for name in ("found", "random") for axis in ("linear", "logarithmic")}
+    said = evidence_text(result(rows, circuit=["a"], edges=3), result(subsets), result([], **areas))
+    assert "nan" not in said and "range" not in said and said.count("nothing to explain") == 6
 
 
 def test_evidence_is_a_range_beside_chance() -> None:

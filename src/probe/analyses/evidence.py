@@ -65,8 +65,8 @@ def evidence(
     Args:
         model: whose circuit.
         untrained: the same before training.
-        contrasts: those that it answers right both ways on fewer than twice `FEWEST` pairs are left out, and
-            those whose pairs are of fewer than four groups: no half of them could be told from chance.
+        contrasts: those are left out of which either half, the one to find the circuit on or the one to judge it on,
+            has fewer than `FEWEST` pairs that are answered right both ways, or fewer than two groups.
         provenance: of the run.
         draws: random circuits beside the one found; completeness tries a third as many random subsets.
         seed: of all draws.
@@ -79,10 +79,10 @@ def evidence(
     """
     generator = Generator().manual_seed(seed)
     right = [answered(model, contrast) for contrast in contrasts]
-    asked = [one for one in right if len(one) >= 2 * FEWEST and len(set(one.groups)) >= 4]
+    asked = [split for split in halves(right) if all(len(h) >= FEWEST and len(set(h.groups)) >= 2 for h in split)]
     if not asked:
         return []
-    searched, judged = zip(*(halves(contrast) for contrast in asked), strict=True)
+    searched, judged = zip(*asked, strict=True)
     circuit = found_circuit([Bench(model, contrast, generator) for contrast in searched])
     size = int(circuit.kept.sum())
     control = found_circuit([Bench(untrained, contrast, generator) for contrast in searched], size)
@@ -165,13 +165,15 @@ def _to_explain(bench: Bench, name: str) -> Row:
 
 
 def _random(bench: Bench, circuit: Circuit, draws: int, generator: Generator) -> list[Row]:
-    """Random circuits of the same size: edges by what they read into, nodes by kind."""
+    """Random circuits of the same size: edges by what they read into, nodes by kind; as `_share`, or no value."""
     rows = []
     drawn = {"edge": random_like(bench.model, circuit.kept, draws, generator)}
     drawn["node"] = _random_nodes(bench, circuit.kept, draws, generator)
     for level, kept in drawn.items():
         for ablation in ABLATIONS:
             values = bench.faithfulness(kept, ablation)
+            if math.isnan(_share(bench, bench.whole, ablation)["value"]):
+                values = np.full(len(values), math.nan)
             low, high = np.quantile(values, [0.025, 0.975])
             how = {"circuit": "random", "level": level, "ablation": ablation, "positions": "all"}
             spread = {"value": float(values.mean()), "low": float(low), "high": float(high), "n": len(values)}

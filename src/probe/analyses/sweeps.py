@@ -1,15 +1,18 @@
 """Activation patching, place by place: what is lost or gained where one activation comes from the other sentence.
 
 Layer × position for the residual stream and what attention and MLPs write to it; layer × head for queries, keys,
-values, patterns and outputs. Both directions: noising asks what is necessary, denoising what is sufficient (Heimersheim
-& Nanda 2024), and the two need not agree.
+values, patterns and outputs. Noising asks what is necessary, denoising what is sufficient (Heimersheim & Nanda 2024),
+and the two need not agree; but where every pair counts both ways, denoising (b, a) is noising (a, b), and is left out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+from jaxtyping import Float
+from torch import Tensor
 
 from probe.activations import Kind, Site, cached, sites_of, sweep
 from probe.contrasts import Contrast, Scale, answered
@@ -24,9 +27,9 @@ def sweeps(model: Transformer, contrast: Contrast, provenance: Provenance) -> An
     """Patch every place of every kind by itself, in both directions.
 
     Returns:
-        Rows `kind, layer, head, position, role, metric` (noising or denoising), `value, low, high` and
-        `ratio_of_means`, over the pairs that are answered right both ways. `head` is missing for kinds of the stream,
-        `position` for kinds of heads (all positions at once).
+        Rows `kind, layer, head, position, role, metric` (noising, and denoising where it is another number), `value,
+        low, high` and `ratio_of_means`, over the pairs that are answered right both ways. `head` is missing for kinds
+        of the stream, `position` for kinds of heads (all positions at once).
     """
     contrast = answered(model, contrast)
     rows: list[dict[str, Any]] = []
@@ -36,11 +39,7 @@ def sweeps(model: Transformer, contrast: Contrast, provenance: Provenance) -> An
         clean_logits, from_clean = cached(model, contrast.clean, names)
         other_logits, from_other = cached(model, contrast.other, names)
         scale = Scale.of(contrast, clean_logits[:, -1], other_logits[:, -1])
-        effects = {
-            "noising": scale.lost(sweep(model, contrast.clean, sites, from_other)),
-            "denoising": scale.gained(sweep(model, contrast.other, sites, from_clean)),
-        }
-        for metric, by_site in effects.items():
+        for metric, by_site in patched(model, scale, sites, from_clean, from_other).items():
             for site, shares in zip(sites, by_site, strict=True):
                 role = None if site.position is None else contrast.roles[site.position]
                 place = {"kind": site.kind, "layer": site.layer, "head": site.head, "position": site.position}
@@ -56,6 +55,21 @@ def sweeps(model: Transformer, contrast: Contrast, provenance: Provenance) -> An
         provenance=provenance,
         details={"contrast": contrast.name, "pairs": len(contrast), "roles": dict(contrast.roles)},
     )
+
+
+def patched(
+    model: Transformer,
+    scale: Scale,
+    sites: Sequence[Site],
+    from_clean: Mapping[str, Tensor],
+    from_other: Mapping[str, Tensor],
+) -> dict[str, Float[Tensor, "site pair"]]:
+    """Shares lost (`noising`) and, where that is another number, gained (`denoising`) when sites see the other run."""
+    contrast = scale.contrast
+    effects = {"noising": scale.lost(sweep(model, contrast.clean, sites, from_other))}
+    if not contrast.both_ways:
+        effects["denoising"] = scale.gained(sweep(model, contrast.other, sites, from_clean))
+    return effects
 
 
 def _sites(model: Transformer, contrast: Contrast) -> list[Site]:

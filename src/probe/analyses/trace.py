@@ -7,7 +7,7 @@ IOI). A map does not enter: two models with the same map are told apart by what 
 Effects are *noising*: logit difference lost when the clean run sees the other sentence's value, as a share of the
 distance between the two runs, per pair and then averaged. 0: nothing lost; 1: the answer is that of the other
 sentence. *Denoising* is the share gained by the other run when it sees the clean value. The two need not agree
-(Heimersheim & Nanda 2024).
+(Heimersheim & Nanda 2024), unless every pair counts both ways: then they are one measurement, and it is made once.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pandas as pd
 import torch
 
 from probe.activations import Site, cached, sweep
+from probe.analyses.sweeps import patched
 from probe.circuits import ATTENTION_PORTS
 from probe.contrasts import FEWEST, Contrast, Scale, answered
 from probe.models.transformer import Transformer
@@ -39,7 +40,8 @@ class Trace:
     """
 
     nodes: AnalysisResult
-    """Rows `node, position, role, metric`: what one part at one place loses (`noising`) or gains (`denoising`)."""
+    """Rows `node, position, role, metric`: what one part at one place loses (`noising`) or gains (`denoising`, where
+    it is another number: see `Contrast.both_ways`)."""
     edges: AnalysisResult
     """Rows `sender, receiver, port, metric`: what is lost when this reader alone sees the other sentence's sender."""
     ways: AnalysisResult
@@ -111,7 +113,7 @@ def _traced(
 
 
 def _nodes(model: Transformer, scale: Scale) -> list[Row]:
-    """Every head's and MLP's output at every position, taken from the other run, in both directions."""
+    """Every head's and MLP's output at every position, taken from the other run; in both directions if they differ."""
     config, contrast = model.config, scale.contrast
     last = max(contrast.roles)
     sites = [
@@ -122,12 +124,8 @@ def _nodes(model: Transformer, scale: Scale) -> list[Row]:
     ]
     names = sorted({site.name for site in sites})
     from_clean, from_other = (cached(model, tokens, names)[1] for tokens in (contrast.clean, contrast.other))
-    effects = {
-        "noising": scale.lost(sweep(model, contrast.clean, sites, from_other)),
-        "denoising": scale.gained(sweep(model, contrast.other, sites, from_clean)),
-    }
     rows = []
-    for direction, by_site in effects.items():
+    for direction, by_site in patched(model, scale, sites, from_clean, from_other).items():
         for site, of_site in zip(sites, by_site, strict=True):
             place = {"position": site.position, "role": contrast.roles[site.position or 0]}
             node = str(Node(site.layer, site.head))
@@ -197,7 +195,7 @@ def _checks(model: Transformer, scale: Scale, own: Recording, other: Recording) 
         sites += [Site(kind="mlp_out", layer=layer) for layer in range(n_layers)]
         whole += ["mlp"]
     from_other = cached(model, scale.contrast.other, [site.name for site in sites])[1]
-    patched = scale.lost(sweep(model, scale.contrast.clean, sites, from_other))
+    by_patch = scale.lost(sweep(model, scale.contrast.clean, sites, from_other))
     by_path = [
         patched_paths(model, own, other, [everything], ports)
         for name in whole
@@ -206,8 +204,8 @@ def _checks(model: Transformer, scale: Scale, own: Recording, other: Recording) 
     ]
     return {
         "clean into clean": float(scale.lost(nothing).abs().max()),
-        "everything from the other run": float((patched[0] - 1).abs().max()),
-        "paths as patches": float((scale.lost(torch.cat(by_path)) - patched[1:]).abs().max()),
+        "everything from the other run": float((by_patch[0] - 1).abs().max()),
+        "paths as patches": float((scale.lost(torch.cat(by_path)) - by_patch[1:]).abs().max()),
     }
 
 
@@ -215,23 +213,28 @@ def strategy(n_layers: int, ways: Sequence[Row], nodes: Sequence[Row]) -> str:
     """Name the way by which the contrast reaches the answer, from the effects alone.
 
     Two hops: the heads of a later layer lose more than half when they no longer see what *earlier heads* moved of the
-    contrast; named after the port that carries more than half by itself. One hop: heads lose it when they see the other
-    *words* in place instead: by their keys (which word is looked at changes: softmax competition) or their values (what
-    is fetched changes). An MLP whose output carries more than half is named too: it moves nothing, so that it wrote the
-    words anew before they were read, or it comes after the hop. Neither: no single layer's reading carries half of it.
+    contrast. One hop: heads lose it when they see the other *words* in place instead. Either is named after the port
+    that carries the most, if that is more than half: keys (which word is looked at changes: softmax competition),
+    queries (who asks changes) or values (what is fetched changes); by several ports together, if none does. An MLP
+    whose output carries more than half is named too: it moves nothing, so that it wrote the words anew before they were
+    read, or it comes after the hop. Neither: no single layer's reading carries half of it.
     """
 
     def share(source: str, port: str, layer: int) -> float:
         fitting = (w["value"] for w in ways if (w["source"], w["port"], w["layer"]) == (source, port, layer))
         return next(fitting, 0.0)
 
+    def by_port(source: str, layer: int, keys: str) -> str:
+        port = max(ATTENTION_PORTS, key=lambda port: share(source, port, layer))
+        if share(source, port, layer) <= HALF:
+            return "by several ports together"
+        return f"by their {({'q': 'queries', 'k': keys, 'v': 'values'})[port]}"
+
     late = max(range(1, n_layers), key=lambda layer: share("earlier heads", "all", layer), default=0)
     if late and share("earlier heads", "all", late) > HALF:
-        port = max(ATTENTION_PORTS, key=lambda port: share("earlier heads", port, late))
-        if share("earlier heads", port, late) <= HALF:
-            return f"two hops: heads of layer {late} hear of it from earlier heads, by several ports together"
-        plural = {"q": "queries", "k": "keys", "v": "values"}[port]
-        return f"two hops: heads of layer {late} hear of it from earlier heads, by their {plural}"
+        return (
+            f"two hops: heads of layer {late} hear of it from earlier heads, {by_port('earlier heads', late, 'keys')}"
+        )
     reader = max(range(n_layers), key=lambda layer: share("words", "all", layer))
     if share("words", "all", reader) <= HALF:
         return "no circuit of one or two hops: no single layer's reading carries half of it"
@@ -240,6 +243,6 @@ def strategy(n_layers: int, ways: Sequence[Row], nodes: Sequence[Row]) -> str:
     after = any(int(n["node"][3:]) >= reader and n["position"] == end for n in loud)
     what = "what an MLP made of the words" if any(int(n["node"][3:]) < reader for n in loud) else "the words"
     then = ", then through an MLP" if after else ""
-    keys, values = share("words", "k", reader), share("words", "v", reader)
-    how = "keys (softmax competition)" if keys > HALF and keys >= values else "values"
-    return f"one hop: heads of layer {reader} read {what}, by their {how}{then}"
+    return (
+        f"one hop: heads of layer {reader} read {what}, {by_port('words', reader, 'keys (softmax competition)')}{then}"
+    )

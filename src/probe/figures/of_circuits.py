@@ -86,7 +86,10 @@ def nodes(found: Findings) -> Figure:
         for contrast, result in found.under("trace-nodes-")
         for (metric,), part in split(found.rows(f"trace-nodes-{contrast}"), "metric").items()
     ]
-    said = "Noising: lost when the part's output there is taken from the other sentence. Denoising: gained by the other"
+    said = (
+        "Noising: lost when the part's output there is taken from the other sentence. Denoising: gained by the other, "
+        "where that is another number"
+    )
     _, first = found.under("trace-nodes-")[0]
     return Figure(
         name="nodes",
@@ -116,7 +119,10 @@ def sweeps(found: Findings) -> Figure:
                             signed=True,
                         )
                     )
-    said = "Each activation by itself, taken from the other sentence (noising) or given to it (denoising)"
+    said = (
+        "Each activation by itself, taken from the other sentence (noising) or given to it (denoising, where that is "
+        "another number)"
+    )
     _, first = found.under("sweeps-")[0]
     return Figure(
         name="sweeps",

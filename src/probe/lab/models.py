@@ -69,7 +69,7 @@ def untrained_model(run: Run) -> Transformer:
     return initialised(config, Generator().manual_seed(run.manifest["training"]["seed"]))
 
 
-ANALYSES = "2"
+ANALYSES = "3"
 """Raised whenever an analysis gives other numbers for the same weights, so that what was kept is computed again."""
 
 

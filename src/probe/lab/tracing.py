@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from probe import store
@@ -14,6 +16,7 @@ from probe.processes import side_by_side
 from probe.result import AnalysisResult, Provenance
 from probe.store import Run
 from probe.tasks.dataset import Dataset
+from probe.tasks.examples import Example
 
 if TYPE_CHECKING:
     from probe.analyses.evidence import Evidence
@@ -29,7 +32,8 @@ def contrasts_of(dataset: Dataset, pairs: int | None = None) -> list[Contrast]:
 
     Args:
         dataset: of a cloze task.
-        pairs: about so many of each contrast, evenly spaced, 2 or more; all by default.
+        pairs: so many of each contrast, 2 or more, drawn by a lot that is always the same, every noun pair in its turn;
+            all by default. A minimal pair counts as two, so that one less is taken of an odd number.
 
     Returns:
         One of the name of the contrast's slot, and `order of the nouns`; without those that have no pair.
@@ -45,7 +49,7 @@ def contrasts_of(dataset: Dataset, pairs: int | None = None) -> list[Contrast]:
     cloze = dataset.spec.question
     if not isinstance(cloze, Cloze) or cloze.contrast is None:
         raise ProbeError(f"{dataset.name} declares no contrast to trace; use a task with one, as winograd-hard")
-    minimal = minimal_pairs(dataset.held_out)
+    minimal = _drawn(minimal_pairs(dataset.held_out), pairs and pairs // 2)
     by_words = {example.prompt: example for example in dataset.examples}
     first, second = cloze.candidate_slots
     swapped = []
@@ -54,11 +58,13 @@ def contrasts_of(dataset: Dataset, pairs: int | None = None) -> list[Contrast]:
         prompt[x], prompt[y] = prompt[y], prompt[x]
         if tuple(prompt) in by_words:
             swapped.append((example, by_words[tuple(prompt)]))
-    found = {cloze.contrast: [*minimal, *((b, a) for a, b in minimal)], "order of the nouns": swapped}
+    found = {
+        cloze.contrast: [*minimal, *((b, a) for a, b in minimal)],
+        "order of the nouns": _drawn(swapped, pairs),
+    }
     words = dataset.vocabulary
     contrasts = []
     for name, both in found.items():
-        both = both[:: max(1, len(both) // pairs)] if pairs else both
         if not both:
             continue
         positions = both[0][0].positions
@@ -75,6 +81,22 @@ def contrasts_of(dataset: Dataset, pairs: int | None = None) -> list[Contrast]:
     return contrasts
 
 
+def _drawn(pairs: Sequence[tuple[Example, Example]], n: int | None) -> list[tuple[Example, Example]]:
+    """`n` of the pairs, or all: groups take turns, and within them a lot decides, so that no word is always the one.
+
+    Every k-th would not do: sentences stand in the order of their words, and a step that fits takes one adjective only.
+    """
+    shuffled = Random("pairs").sample(range(len(pairs)), len(pairs))
+    taken: Counter[str] = Counter()
+    turns = []
+    for i in shuffled:
+        group = pairs[i][0].group
+        turns.append((taken[group], i))
+        taken[group] += 1
+    turns.sort(key=lambda turn: turn[0])
+    return [pairs[i] for i in sorted(i for _, i in turns[:n])]
+
+
 def _as_tensors(arrays: Mapping[str, Any]) -> dict[str, Any]:
     import torch
 
@@ -86,7 +108,7 @@ def trace_run(run: Run, pairs: int | None = None) -> list[Trace]:
 
     Args:
         run: a finished run.
-        pairs: about so many held-out pairs of each contrast, 2 or more; all by default.
+        pairs: so many held-out pairs of each contrast, 2 or more; all by default.
 
     Returns:
         A `Trace` for each contrast. Where the model answers too few pairs its tables are empty, and its `strategy` says
@@ -194,7 +216,7 @@ def evidence_of(run: Run, pairs: int | None = None) -> list[Evidence]:
 
     Args:
         run: a finished run.
-        pairs: about so many of each contrast, 2 or more, but no more than 40; half to find the circuit, half to judge.
+        pairs: so many of each contrast, 2 or more, but no more than 40; half to find the circuit, half to judge.
 
     Returns:
         An `Evidence` for each contrast; none where the model answers too few pairs of it right, both ways.
@@ -217,10 +239,10 @@ def sweeps_of(run: Run, pairs: int | None = None) -> list[AnalysisResult]:
 
     Args:
         run: a finished run.
-        pairs: about so many of each contrast, 2 or more, but no more than 60.
+        pairs: so many of each contrast, 2 or more, but no more than 60.
 
     Returns:
-        For each contrast rows `kind, layer, head, position, role, metric` (noising, denoising), `value, low, high`
+        For each contrast rows `kind, layer, head, position, role, metric` (noising, or denoising), `value, low, high`
         (95 % over noun pairs), `ratio_of_means`. `value` is a share of the logit difference: lost by noising, gained
         by denoising. Empty where the model answers no pair right, both ways.
 
@@ -239,7 +261,7 @@ def attribution_of(run: Run, pairs: int | None = None) -> AnalysisResult:
 
     Args:
         run: a finished run.
-        pairs: about so many of the contrast, 2 or more, but no more than 60.
+        pairs: so many of the contrast, 2 or more, but no more than 60.
 
     Returns:
         Rows `node, metric, value, low, high` in logits, 95 % over noun pairs. The `direct` ones sum to the logit
@@ -262,7 +284,7 @@ def lens_of(run: Run, pairs: int | None = None) -> AnalysisResult:
 
     Args:
         run: a finished run.
-        pairs: about so many of the contrast, 2 or more; all by default.
+        pairs: so many of the contrast, 2 or more; all by default.
 
     Returns:
         Rows `kind, layer, position, role, metric, value, low, high`, 95 % over noun pairs; `value` is in logits (`logit

@@ -34,8 +34,9 @@ def evidence_text(faithfulness: AnalysisResult, subsets: AnalysisResult, sizes: 
             for positions in ("all", "by role"):
                 line += _interval(_one(rows, "found", level, ablation, positions)).ljust(20)
             lines.append(line + _interval(_one(rows, "random", level, ablation, "all")))
-    values = [row["value"] for row in rows if row["circuit"] == "found" and row["metric"] == "faithfulness"]
-    lines += [f"  range over all of these: {min(values):.2f} to {max(values):.2f}", ""]
+    ours = (row["value"] for row in rows if row["circuit"] == "found" and row["metric"] == "faithfulness")
+    told = [value for value in ours if not math.isnan(value)]
+    lines += [f"  range over all of these: {_number(min(told))} to {_number(max(told))}", ""] if told else [""]
     parts = subsets.table.to_dict("records")
     holes = [row for row in parts if row["metric"] == "completeness"]
     random, greedy = holes[0], holes[-1]

@@ -38,17 +38,19 @@ def trace_text(
         if max(abs(row["value"]) for row in values.values()) >= SHOWN:
             said = "".join(_effect(values[source]).ljust(24) for source in ("words", "earlier heads"))
             lines.append((f"    layer {layer}, {_port(port)}".ljust(28) + said).rstrip())
-    lines += [
-        "",
-        "  parts, taken from the other sentence (noising: lost) or given to it",
-        "  (denoising: gained):".ljust(34) + "noising".ljust(23) + "denoising",
-    ]
+    metrics = list(dict.fromkeys(nodes.table["metric"]))
+    if "denoising" in metrics:
+        lines += ["", "  parts, taken from the other sentence (noising: lost) or given to it"]
+        lines += ["  (denoising: gained):".ljust(34) + "noising".ljust(23) + "denoising"]
+    else:
+        lines += ["", "  parts, lost when taken from the other sentence (every pair counts both ways,", "  so that"]
+        lines[-1] += " denoising, what is gained when given to it, is the same number):"
     wide: dict[tuple[str, int, str], dict[str, Any]] = {}
     for row in nodes.table.to_dict("records"):
         wide.setdefault((row["node"], row["position"], row["role"]), {})[row["metric"]] = row
     for (node, position, role), both in wide.items():
         if max(abs(row["value"]) for row in both.values()) >= SHOWN:
-            said = "".join(_effect(both[metric]).ljust(23) for metric in ("noising", "denoising"))
+            said = "".join(_effect(both[metric]).ljust(23) for metric in metrics)
             lines.append((f"    {node} at {role} ({position})".ljust(34) + said).rstrip())
     lines += ["", "  edges (lost when this reader alone sees the other sentence's sender):"]
     shown = [row for row in edges.table.to_dict("records") if abs(row["value"]) >= SHOWN]

@@ -13,6 +13,7 @@ from probe.report.sentences import arrival, effect, loudest_places, silent_looke
 Row = dict[str, Any]
 LISTED = 0.01
 """Weaker edges are in the tables of the run folder, not on the page."""
+DIRECTIONS = {"noising": "noising: lost [95 %]", "denoising": "denoising: gained [95 %]"}
 PORTS = {"q": "queries", "k": "keys", "v": "values", "mlp": "MLP", "all": "queries, keys and values"}
 
 
@@ -96,10 +97,14 @@ def _contrast(
             name=f"parts-{contrast}",
             title=f"Every part at every place: what the answer loses and gains of the {details['contrast']}",
             says=loudest_places(nodes),
-            columns=("part", "at", "position", "noising: lost [95 %]", "denoising: gained [95 %]"),
+            columns=("part", "at", "position", *(DIRECTIONS[metric] for metric in _metrics(nodes))),
             rows=_places(nodes),
-            note=f"Parts below {LISTED} in both directions are left out. Noising: taken from the other sentence there. "
-            "Denoising: put into the other sentence. The two need not agree.",
+            note=f"Parts below {LISTED} are left out. Noising: taken from the other sentence there. "
+            + (
+                "Denoising: put into the other sentence. The two need not agree."
+                if "denoising" in _metrics(nodes)
+                else "Every pair counts both ways, so that denoising is the same number."
+            ),
             folded=True,
         ),
         Table(
@@ -140,13 +145,19 @@ def _facts(edge: CircuitEdge, edges: Sequence[Row], nodes: Sequence[Row]) -> dic
         own = [r for r in nodes if r["node"] == name]
         if own:
             strongest = max((r for r in own if r["metric"] == "noising"), key=lambda r: abs(r["value"]))
-            back = next(r for r in own if r["metric"] == "denoising" and r["position"] == strongest["position"])
+            back = [r for r in own if r["metric"] == "denoising" and r["position"] == strongest["position"]]
             says.append(
                 f"{name} at {strongest['role']} ({strongest['position']}), taken from the other sentence: "
-                f"{effect(strongest)} lost; put into the other sentence: {effect(back)} gained"
+                f"{effect(strongest)} lost"
+                + "".join(f"; put into the other sentence: {effect(row)} gained" for row in back)
             )
     heads = [name for name in (edge.sender, edge.receiver) if name.startswith("L") and "H" in name]
     return {"title": f"{edge.sender} → {arrival(row)}", "says": says, "nodes": heads}
+
+
+def _metrics(nodes: Sequence[Row]) -> list[str]:
+    """Noising, and denoising where it was asked for."""
+    return list(dict.fromkeys(row["metric"] for row in nodes))
 
 
 def _places(nodes: Sequence[Row]) -> tuple[tuple[Cell, ...], ...]:
@@ -161,7 +172,7 @@ def _places(nodes: Sequence[Row]) -> tuple[tuple[Cell, ...], ...]:
             node,
             role,
             Number(value=position, text=str(position)),
-            *(Number(value=rows[metric]["value"], text=effect(rows[metric])) for metric in ("noising", "denoising")),
+            *(Number(value=rows[metric]["value"], text=effect(rows[metric])) for metric in _metrics(nodes)),
         )
         for (node, role, position), rows in order
     )
