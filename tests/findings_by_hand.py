@@ -154,6 +154,7 @@ def found(layers: int = 2, heads: int = 2, roles: tuple[str, ...] = ROLES) -> Fi
     }
     for contrast in ("adjective", "order-of-the-nouns"):
         about = {"contrast": contrast.replace("-", " "), "roles": {str(i): role for i, role in enumerate(roles)}}
+        about |= {"changed": [4] if contrast == "adjective" else [1, 3]}
         made |= {
             f"trace-nodes-{contrast}": result("nodes", nodes, **about),
             f"trace-edges-{contrast}": result("edges", edges, **about),

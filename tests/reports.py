@@ -141,7 +141,7 @@ def _results(tokens: Sequence[str]) -> dict[str, AnalysisResult]:
             (1, "q", "words", 0.0),
         )
     ]
-    about = {"contrast": "adjective", "pairs": 60, "roles": roles}
+    about = {"contrast": "adjective", "pairs": 60, "roles": roles, "changed": [place]}
     told = {
         "strategy": "two hops: heads of layer 1 hear of it from earlier heads, by their values",
         "checks": {"null": 1e-7},

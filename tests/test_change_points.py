@@ -91,6 +91,14 @@ def test_of_a_staircase_both_steps_are_dated(size: float) -> None:
         assert changes[1].after == pytest.approx(3 * size, abs=2)
 
 
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_a_date_is_no_finer_than_the_gap_it_falls_in(share: float) -> None:
+    """A point half-way up would fix a logistic's midpoint exactly; what the curve does between points nobody saw."""
+    steps = candidate_steps(range(0, 800, 25))
+    (found,) = find_changes([0.0] * 12 + [share] + [1.0] * 19, steps)
+    assert found.high - found.low >= 25
+
+
 def test_coarser_points_give_wider_dates_and_too_few_none() -> None:
     fine = one([0.0] * 20 + [1.0] * 13)
     coarse = one(([0.0] * 20 + [1.0] * 13)[::3], candidate_steps(AT[::3].tolist()))

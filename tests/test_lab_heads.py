@@ -31,7 +31,18 @@ def test_the_newest_finished_run_of_a_task_is_taken_and_others_are_not(runs: Pat
     training = planned.manifest["training"]
     assert (training["lr"], training["steps"], training["checkpoint_every"]) == (0.01, 800, 25)
     assert periods_of(planned) == (17, 28)
+    other, dataset = lab.run_of_task(_edited(tmp_path), runs, tmp_path)
+    assert dataset is not None and not other.finished, "a task of that name with other sentences is another task"
     assert periods_of(run) is None
+
+
+def _edited(folder: Path) -> str:
+    """The shipped task under its own name, with one word changed."""
+    text = (Path(__file__).parents[1] / "tasks" / "winograd-hard.toml").read_text(encoding="utf-8")
+    assert '"tired"' in text
+    path = folder / "winograd-hard.toml"
+    path.write_text(text.replace('"tired"', '"sleepy"'), encoding="utf-8")
+    return str(path)
 
 
 def test_a_model_without_heads_is_refused_in_one_line(tmp_path: Path) -> None:

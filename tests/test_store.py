@@ -66,6 +66,11 @@ def test_siblings_differ_in_the_seed_alone(copy):
     beside("variant", lambda manifest: manifest.update(variant="another"))
     beside("foreign", lambda manifest: manifest.update(schema=0))
     assert [each.name for each in store.siblings(copy)] == [copy.name, "seed"]
+    beside("a-seed", lambda manifest: (manifest["training"].update(seed=7), manifest.update(threads=2)))
+    beside("a-copy", lambda manifest: manifest.update(threads=2))
+    assert [each.name for each in store.siblings(copy)] == [copy.name, "a-seed"], (
+        "a seed counts once, a run itself first"
+    )
 
 
 def test_a_beginning_that_two_runs_share_is_not_guessed(copy):

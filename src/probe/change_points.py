@@ -6,7 +6,7 @@ pure noise hardly ever would, and better than a straight line; and a second one 
 much. How much noise gains by the best of all steps is simulated, because a date that exists under one hypothesis alone
 follows no textbook distribution (Davies 1987). A date's interval is that of the profile likelihood, every midpoint that
 fits nearly as well as the best (Venzon & Moolgavkar 1988), the shape of the other step held; it is never narrower than
-the gap between the two points that a jump falls between.
+the gap between the two points that it falls between, because what a curve does there is the logistic's guess.
 
 Residuals of a training curve follow one another: n is counted down to n (1 - r) / (1 + r) by their lag-1
 autocorrelation r.
@@ -173,11 +173,14 @@ def _described(values: Float[np.ndarray, " point"], steps: Steps, chosen: Sequen
         profile, free = fit.left.min(axis=1), max(1.0, fit.n - 1 - 3 * len(chosen))
         inside = steps.midpoints[profile <= profile.min() * (1 + _f_quantile(free) / free)]
         equal = steps.midpoints[profile <= profile.min() * (1 + 1e-9)]  # no point tells these apart: take their middle
+        at = float(equal.mean())
+        after = int(np.searchsorted(steps.at, at))
+        half = float(steps.at[after] - steps.at[after - 1]) / 2
         changes.append(
             Change(
-                at=float(equal.mean()),
-                low=float(inside.min() - spacing),
-                high=float(inside.max() + spacing),
+                at=at,
+                low=min(float(inside.min() - spacing), at - half),
+                high=max(float(inside.max() + spacing), at + half),
                 before=float(levels[index]),
                 after=float(levels[index + 1]),
                 duration=float(steps.scales[step[1]] * TEN_TO_NINETY),

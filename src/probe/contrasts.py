@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from probe.activations import Site, sweep
 from probe.intervals import cluster_interval
 from probe.metrics import logit_difference
 from probe.models.transformer import Transformer
@@ -35,6 +36,11 @@ class Contrast:
     def __len__(self) -> int:
         """Number of pairs."""
         return len(self.groups)
+
+    @property
+    def changed(self) -> tuple[int, ...]:
+        """The positions at which the two prompts of any pair differ."""
+        return tuple((self.clean != self.other).any(0).nonzero().flatten().tolist())
 
     @property
     def both_ways(self) -> bool:
@@ -109,3 +115,18 @@ def answered(model: Transformer, contrast: Contrast) -> Contrast:
     clean, other = (model.next_word_logits(tokens) for tokens in (contrast.clean, contrast.other))
     right = (difference(clean, contrast) > 0) & (difference(other, contrast) < 0)
     return only(contrast, right.nonzero().flatten().tolist())
+
+
+def patched(
+    model: Transformer,
+    scale: Scale,
+    sites: Sequence[Site],
+    from_clean: Mapping[str, Tensor],
+    from_other: Mapping[str, Tensor],
+) -> dict[str, Float[Tensor, "site pair"]]:
+    """Shares lost (`noising`) and, where that is another number, gained (`denoising`) when sites see the other run."""
+    contrast = scale.contrast
+    effects = {"noising": scale.lost(sweep(model, contrast.clean, sites, from_other))}
+    if not contrast.both_ways:
+        effects["denoising"] = scale.gained(sweep(model, contrast.other, sites, from_clean))
+    return effects

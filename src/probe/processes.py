@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import signal
+import threading
+import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from probe.errors import ProbeError
@@ -38,8 +41,8 @@ def side_by_side(
     `tell` reaches `on_event` here. Workers take the next job when free.
 
     Raises:
-        ProbeError: of the first job that failed; the others are stopped.
-        KeyboardInterrupt: passed on after the workers have ended.
+        ProbeError: of the first job that failed; the others are stopped. So are OSError and MemoryError passed on.
+        KeyboardInterrupt: Ctrl-C, or SIGTERM to this process alone; passed on after the workers have ended.
     """
     count = min(processes, len(jobs))
     if count <= 1:
@@ -57,28 +60,11 @@ def side_by_side(
     try:
         for worker in workers:
             worker.start()
-        while len(results) < len(jobs):
-            try:
-                kind, number, content = told.get(timeout=0.5)
-            except queue.Empty:
-                dead = [worker for worker in workers if worker.exitcode not in (None, 0)]
-                if dead and told.empty():
-                    raise ProbeError(
-                        f"a worker process ended with code {dead[0].exitcode} (out of memory, or killed); "
-                        "what it had saved is kept, run the same command again"
-                    ) from None
-                continue
-            if kind == "event":
-                on_event(jobs[number], content)
-            elif kind == "result":
-                results[number] = content
-            elif kind == "interrupted":
-                raise KeyboardInterrupt
-            elif kind == "fault":
-                raise RuntimeError(f"in a worker process: {content}")
-            else:
-                raise content
-    except BaseException:
+        with _passing_on(workers):
+            _collect(workers, told, jobs, results, on_event)
+    except BaseException as error:
+        if not isinstance(error, KeyboardInterrupt):  # or they have been asked already
+            _terminate(workers)
         _end(workers)
         raise
     for worker in workers:
@@ -86,17 +72,93 @@ def side_by_side(
     return [results[number] for number in range(len(jobs))]
 
 
-def _end(workers: Sequence[Any]) -> None:
-    """Give workers a moment to save (they saw the same Ctrl-C), then end them."""
+def _collect(
+    workers: Sequence[Any],
+    told: Any,
+    jobs: Sequence[Job],
+    results: dict[int, Result],
+    on_event: Callable[[Job, Any], None],
+) -> None:
+    """Hear the workers until every job has its result."""
+    while len(results) < len(jobs):
+        try:
+            kind, number, content = told.get(timeout=0.5)
+        except queue.Empty:
+            dead = [worker for worker in workers if worker.exitcode not in (None, 0)]
+            if dead and told.empty():
+                raise ProbeError(
+                    f"a worker process ended with code {dead[0].exitcode} (out of memory, or killed); "
+                    "what it had saved is kept, run the same command again"
+                ) from None
+            continue
+        if kind == "event":
+            on_event(jobs[number], content)
+        elif kind == "result":
+            results[number] = content
+        elif kind == "interrupted":
+            raise KeyboardInterrupt
+        elif kind == "fault":
+            raise RuntimeError(f"in a worker process: {content}")
+        else:
+            raise content
+
+
+SAVING = 3.0
+"""Seconds that an interrupted worker has to save what it holds."""
+
+
+@contextlib.contextmanager
+def _passing_on(workers: Sequence[Any]) -> Iterator[None]:
+    """Pass SIGTERM on to the workers: a terminal sends Ctrl-C to all processes, `kill` only to this one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ask(number: int, frame: Any) -> None:
+        _terminate(workers)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, ask)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(workers: Sequence[Any]) -> None:
     for worker in workers:
-        worker.join(timeout=3)
         if worker.is_alive():
             worker.terminate()
+
+
+def _end(workers: Sequence[Any]) -> None:
+    """Give workers that were asked to stop a moment to save, ask once more, and then end them."""
+    until = time.monotonic() + SAVING
+    for worker in workers:
+        worker.join(timeout=max(0.0, until - time.monotonic()))
+    _terminate(workers)
+    for worker in workers:
+        worker.join(timeout=1)
+        if worker.is_alive():
+            worker.kill()
             worker.join()
+
+
+def _outlive_nobody() -> None:
+    """End this worker when its parent is gone (killed outright, so that it could ask nobody): it would work unheard."""
+    import multiprocessing
+
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)  # a training saves, and stops
+    time.sleep(SAVING)
+    os._exit(1)
 
 
 def _worker(work: Work, todo: Any, told: Any) -> None:
     """The loop of one process."""
+    threading.Thread(target=_outlive_nobody, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         while (item := todo.get()) is not None:
             number, job = item
@@ -105,7 +167,7 @@ def _worker(work: Work, todo: Any, told: Any) -> None:
             except KeyboardInterrupt:
                 told.put(("interrupted", number, None))
                 return
-            except ProbeError as error:
+            except (ProbeError, OSError, MemoryError) as error:  # what the command line has a line for
                 told.put(("error", number, error))
                 return
             except Exception:  # not foreseen: told where it is caught, with the worker's own traceback

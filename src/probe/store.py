@@ -145,10 +145,12 @@ def _find(root: Path, name: str | None) -> Path:
     if name is None:
         latest = root / LATEST
         if not latest.exists():
+            if run_names(root):
+                raise NotThere(f"{latest} is not there, which names the latest run; name one that `probe runs` lists")
             raise NotThere(f"there is no run in {root} yet; make one with: probe train")
         name = read_text(latest, "file").strip()
         if not name or not (root / name).is_dir():
-            raise NotThere(f"{latest} names {name!r}, which is gone; choose one of `probe runs` with --run")
+            raise NotThere(f"{latest} names {name!r}, which is gone; name one that `probe runs` lists")
         return root / name
     if (root / name).is_dir() and name not in ("", ".", ".."):
         return root / name
@@ -177,15 +179,17 @@ def but_seed(run: Run) -> str:
 def siblings(run: Run) -> list[Run]:
     """The finished runs beside this one that differ from it in nothing but the seed, by seed; itself among them.
 
-    A damaged neighbour, or one of another version, is none of them.
+    One of each seed, however often it was trained (with other threads, as another name). A damaged neighbour, or one of
+    another version, is none of them.
     """
-    alike, root, mine = [], run.path.parent, but_seed(run)
+    alike, root, mine = {}, run.path.parent, but_seed(run)
     for name in run_names(root):
         with contextlib.suppress(ProbeError):
             other = open_run(root, name)
             if other.finished and but_seed(other) == mine:
-                alike.append(other)
-    return sorted(alike, key=lambda other: other.manifest["training"]["seed"])
+                alike.setdefault(other.manifest["training"]["seed"], other)
+    own = {run.manifest["training"]["seed"]: run} if run.finished else {}
+    return [other for _, other in sorted((alike | own).items())]
 
 
 def mark_latest(run: Run) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -125,6 +128,19 @@ def test_the_control_task_is_independent_of_the_role(declared: tuple[Sentences, 
     assert role.control is not None
     assert float((role.control == role.labels).double().mean()) == 0.5
     assert targets[0].control is None
+
+
+@pytest.mark.parametrize(("words", "there"), [(1, False), (2, True)])
+def test_there_is_no_control_where_a_role_has_one_word(words: int, there: bool, tmp_path: Path) -> None:
+    """Its one word has one lot: dealt roles would tell of the true one."""
+    text = (Path(__file__).parents[2] / "tasks" / "winograd-hard.toml").read_text(encoding="utf-8")
+    listed = re.search(r"crosser = (\[.*?\])", text, re.DOTALL)
+    assert listed is not None
+    few = json.dumps(json.loads(listed[1])[:words])
+    path = tmp_path / "few.toml"
+    path.write_text(text.replace(listed[1], few), encoding="utf-8")
+    _, targets = lab.targets_of(make_dataset(load_task(str(path))))
+    assert (targets[2].control is not None) == (targets[3].control is not None) == there
 
 
 def test_a_split_shares_no_word_of_which_it_tells(dataset: Dataset, declared: tuple[Sentences, list[Target]]) -> None:

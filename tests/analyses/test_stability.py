@@ -59,6 +59,8 @@ def test_different_circuits_share_what_they_share_and_no_more() -> None:
     edges = edges.assign(port=["v", "k", "logits"])
     result = stability({"a": tables(0, 0), "b": {"adjective": (nodes, edges)}}, nowhere())
     assert rows(result, "overlap") == {"by what they do": 0.5, "by number": 0.5}
+    assert result.table[result.table.what == "overlap"].low.isna().all(), "one pair of runs has no spread"
+    assert "50%\n" in stability_text(result) and "nan" not in stability_text(result)
 
 
 def test_a_contrast_that_was_not_traced_says_nothing_of_a_run() -> None:

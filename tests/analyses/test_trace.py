@@ -80,6 +80,7 @@ def test_the_known_circuit_and_no_other(dataset: Dataset, contrasts: list[Contra
     build, settings, expected, edges = KNOWN[name]
     done = trace(solver(dataset, build, **settings), contrasts[0], NOWHERE)
     assert done.strategy == expected
+    assert done.nodes.details["changed"] == [dataset.held_out[0].positions["adjective"]]
     assert found(done) == edges
     assert max(done.checks.values()) < 1e-5
     nodes = done.nodes.table

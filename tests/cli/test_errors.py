@@ -85,6 +85,8 @@ WRONG += [
     (["train", "--seed", "1", "--seeds", "0-3"], 2, ["--seed and --seeds"]),
     (["train", "--lr", "0.1", "--set", "lr=0.2"], 2, ["--set lr=0.2", "0.1 already"]),
     (["train", "--heads", "4", "--set", "n_heads=2"], 2, ["--set n_heads=2", "4 already"]),
+    (["train", "--blocks", "2", "--set", "n_layers=3"], 2, ["--set n_layers=3", "--blocks says 2"]),
+    (["train", "--set", "lr=nan"], 2, ["lr = nan"]),
     (["train", "--resume", "latest", "--seed", "3"], 2, ["--seed cannot be given"]),
     (["train", "--resume", "latest", "--device", "cpu"], 2, ["--device cannot be given"]),
     (["attn-map", "the animal", "--json", "--format", "svg"], 2, ["--json", "--format svg"]),

@@ -56,14 +56,14 @@ def test_attention_is_drawn_for_the_sentence_that_is_asked_for(probe, runs):
 
 
 def test_heads_are_computed_where_they_are_missing_and_a_part_can_be_had_alone(probe, runs, run, tmp_path):
-    shutil.copytree(run.path, tmp_path / "r" / run.name)
+    shutil.copytree(run.path, tmp_path / "r" / run.name, ignore=shutil.ignore_patterns("heads.*", "composition.*"))
     said = probe("figure", "composition", run.name, "--runs", tmp_path / "r", "--part", "k-comp", "--out", "a.svg")
     assert said.code == 0 and "computing heads" in said.err
     svg = Path("a.svg").read_text(encoding="utf-8")
     assert "K-composition" in svg and "Q-composition" not in svg
 
 
-def test_a_result_of_other_weights_is_computed_again(probe, runs, run, tmp_path):
+def test_a_result_of_other_weights_or_an_older_analysis_is_computed_again(probe, runs, run, tmp_path):
     """A table that was computed before the weights changed says nothing of this model."""
     from dataclasses import replace
 
@@ -73,11 +73,12 @@ def test_a_result_of_other_weights_is_computed_again(probe, runs, run, tmp_path)
     copy = store.open_run(tmp_path / "r", run.name)
     scores, _ = lab.heads_of(copy)
     table = scores.table.assign(value=0.77)
-    other = replace(scores, table=table, provenance=replace(scores.provenance, model_digest="another"))
-    store.save_result(copy, "heads", other)
-    said = probe("figure", "heads", copy.name, "--runs", tmp_path / "r", "--out", "a.svg")
-    assert said.code == 0 and "computing heads" in said.err
-    assert ">0.77<" not in Path("a.svg").read_text(encoding="utf-8")
+    for change in ({"model_digest": "another"}, {"versions": {**scores.provenance.versions, "analyses": "0"}}):
+        other = replace(scores, table=table, provenance=replace(scores.provenance, **change))
+        store.save_result(copy, "heads", other)
+        said = probe("figure", "heads", copy.name, "--runs", tmp_path / "r", "--out", "a.svg")
+        assert said.code == 0 and "computing heads" in said.err
+        assert ">0.77<" not in Path("a.svg").read_text(encoding="utf-8")
 
 
 def test_a_run_that_is_not_finished_says_which_command_computes_it(probe, runs, run, tmp_path):

@@ -66,7 +66,7 @@ def test_an_exact_statement_that_fails_is_exit_code_1(
 def test_nothing_run_is_judged_as_not_run(probe, tmp_path: Path) -> None:
     said = probe("reproduce", "identities", "--judge")
     assert said.code == 0
-    assert "not run 14" in said.out and "nothing was run yet" in said.out
+    assert "not run 14" in said.out and "no row was run with these settings yet" in said.out
     assert not (tmp_path / "reproductions").exists()
 
 
@@ -93,7 +93,12 @@ def test_a_further_seed_that_was_run_stays_in_the_table(
         (["ladder", "--corpus", "nothing.txt"], 3, "--corpus nothing.txt: no such file"),
         (["sizes", "--config", "nothing.json"], 2, "--config nothing.json: no such file"),
         (["cost", "--config", "any.json"], 2, "only sizes reads one"),
-        (["identities", "--seeds", "0"], 2, "--seeds 0: how many"),
+        (["scaling", "--corpus", __file__, "--seeds", "0"], 2, "--seeds 0: how many"),
+        (["identities", "--seeds", "2"], 2, "no seeds; leave --seeds out"),
+        (["cost", "--processes", "2"], 2, "leave --processes out"),
+        (["sizes", "--download"], 2, "reads no corpus; leave --download out"),
+        (["ladder", "--download", "--judge"], 2, "--download and --judge"),
+        (["ladder", "--download", "--corpus", __file__], 2, "--download and --corpus"),
         (["identities", "--seeds", "0-3"], 2, "--seeds 0-3: how many"),
         (["identities", "--processes", "0"], 2, "--processes 0"),
     ],

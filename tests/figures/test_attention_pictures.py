@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from probe.figures.attention_print import attention_print
-from probe.figures.attention_svg import CELL, attention_svg
+from probe.figures.attention_svg import CELL, SIZE, attention_svg
 from probe.figures.drawing import MARGIN
 from probe.figures.layout import lay_out, map_names
 
@@ -107,6 +107,22 @@ def test_maps_stand_inside_the_picture_and_apart(make_view, sentences, layers, h
         assert left >= 0 and top >= 0 and right <= layout.width and bottom <= layout.height
     for one, other in itertools.combinations(boxes, 2):
         assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+
+
+@pytest.mark.parametrize("n", [1, 3, 5, 8, 12])
+@pytest.mark.parametrize("two", [False, True])
+def test_titles_of_maps_do_not_run_into_one_another(make_view, n, two):
+    """However short the sentence: a title may be wider than its map."""
+    first = ["word", "because", *["and"] * 12][:n]
+    view = make_view(first, [first[0] + "s", *first[1:]]) if two else make_view(first)
+    layout = lay_out(view)
+    lines: dict[float, list[tuple[float, float]]] = {}
+    for one in layout.maps:
+        lines.setdefault(one.y, []).append((one.x, one.x + len(one.title) * SIZE * 0.6 / CELL))
+    for titles in lines.values():
+        ends = sorted(titles)
+        assert all(end < start for (_, end), (start, _) in itertools.pairwise(ends))
+        assert ends[-1][1] <= layout.width
 
 
 def test_maps_are_named_as_the_field_names_heads(make_view):

@@ -126,7 +126,7 @@ def test_nodes_of_both_directions_stand_at_their_positions():
     assert cell(heatmap, "L1H1", "adjective 4") == estimate("L1H1", place, "denoising")["value"]
 
 
-def test_a_trace_knows_which_words_differ():
+def test_a_circuit_marks_the_words_that_differ():
     first, second = figure_of("trace", found()).parts
     assert isinstance(first, Circuit) and isinstance(second, Circuit)
     assert (first.changed, second.changed) == ((4,), (1, 3))

@@ -57,10 +57,42 @@ def test_runs_that_were_not_traced_are_no_way_to_the_answer() -> None:
     assert "different" not in sentences.ways_said("adjective", {"one hop": 1}, 1)
 
 
+def test_no_way_is_not_a_way_that_runs_share() -> None:
+    none = "no circuit of one or two hops: no single layer's reading carries half of it"
+    said = sentences.ways_said("adjective", {none: 3})
+    assert said.startswith("The adjective does not reach the answer by one or two hops in any of 3 runs")
+    assert "the one run that was traced" in sentences.ways_said("adjective", {none: 1})
+    said = sentences.ways_said("adjective", {"one hop": 2, none: 1}, 1)
+    assert said.endswith("in all 2 runs that were traced (1 was not) where it has a name (in 1 it has none): one hop.")
+    assert sentences.ways_said("adjective", {"A": 2, "B": 2, "C": 1}).endswith(
+        "the commonest, in 2 of them each: A; and B."
+    )
+
+
+def test_all_places_that_have_no_role_are_none() -> None:
+    rows = [
+        {"layer": 0, "head": head, "role": role, "value": value}
+        for head, at in enumerate(({"query": 0.06, "elsewhere": 0.94}, {"query": 0.8, "elsewhere": 0.2}))
+        for role, value in at.items()
+    ]
+    assert sentences.roles_said(rows).endswith(
+        "1 head of 2 look at one role with half of their weight: L0H1 at query (0.80)."
+    )
+    assert sentences.roles_said(rows[:2]).startswith("Over held-out sentences no head")
+
+
+def test_the_edges_of_two_runs_are_one_pair_and_have_no_spread() -> None:
+    row = {"value": 0.5, "low": float("nan"), "high": float("nan")}
+    said = sentences.shared_edges({"by what they do": row, "by number": row})
+    assert "0.50 of the edges of two runs are shared, 0.50" in said
+
+
 def test_edges_are_all_of_a_list_or_among_it() -> None:
-    rows = [{"subject": f"k{i}", "value": 1.0} for i in range(6)]
+    rows = [{"subject": f"k{i}", "value": 1.0, "n": 3} for i in range(6)]
     assert sentences.common_kinds(rows).endswith("6 stand in every run, among them k0, k1, k2 and k3.")
     assert sentences.common_kinds(rows[:2]).endswith("2 stand in every run: k0 and k1.")
+    once = {"subject": "seen where one run alone was traced", "value": 1.0, "n": 1}
+    assert sentences.common_kinds([*rows[:2], once]).endswith("2 stand in every run: k0 and k1.")
 
 
 def test_a_head_that_looks_and_causes_nothing_is_named() -> None:

@@ -55,7 +55,7 @@ def formation(
         ] or [place]
     columns = ["metric", "layer", "head", "step", "low", "high", "before", "after", "duration"]
     table_of_changes = pd.DataFrame(dated, columns=columns).astype(dict.fromkeys(columns[3:], float))
-    gap = min(b - a for a, b in zip(at, at[1:], strict=False))
+    kept = {"checkpoints": len(at), "gap": max(b - a for a, b in zip(at, at[1:], strict=False))}
     curves = AnalysisResult(
         name="formation",
         table=table,
@@ -64,7 +64,7 @@ def formation(
         floor="the first checkpoint: an untrained model",
         convention=f"{convention}; layer and head {MODEL} are the whole model",
         provenance=provenance,
-        details={"checkpoints": len(at), "gap": gap},
+        details=kept,
     )
     dates = AnalysisResult(
         name="formation-changes",
@@ -76,6 +76,6 @@ def formation(
         "(simulated) and a line (BIC); 95 % interval of the profile likelihood, n reduced for autocorrelation; "
         "duration from 10 % to 90 %",
         provenance=provenance,
-        details={"checkpoints": len(at), "gap": gap},
+        details=kept,
     )
     return curves, dates

@@ -42,7 +42,7 @@ def stability(runs: Mapping[str, Tables], provenance: Provenance) -> AnalysisRes
         number; value: share of runs that have it, Wilson interval over runs), `head` (subject: head of the run that
         is most like all others, and a deed; value: its mean over the matched heads, bootstrap over runs), or `overlap`
         (subject: how heads are paired; value: Jaccard overlap of the circuits' edges, mean over pairs of runs,
-        bootstrap over runs).
+        bootstrap over runs; no interval where there is one pair).
     """
     names = list(runs)
     deeds = {name: deeds_of(tables) for name, tables in runs.items()}
@@ -195,7 +195,12 @@ def _edge_kinds(runs: Mapping[str, Tables]) -> list[dict[str, Any]]:
 
 
 def _over_runs(pairs: Mapping[tuple[str, str], float], names: Sequence[str]) -> tuple[float, float]:
-    """Bootstrap over runs of a mean over pairs of runs: pairs of a run with itself, drawn twice, are left out."""
+    """Bootstrap over runs of a mean over pairs of runs: pairs of a run with itself, drawn twice, are left out.
+
+    One pair has no spread, and so no interval.
+    """
+    if len(pairs) == 1:
+        return float("nan"), float("nan")
     n = len(names)
     square = np.full((n, n), np.nan)
     for (a, b), value in pairs.items():

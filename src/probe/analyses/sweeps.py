@@ -7,15 +7,12 @@ and the two need not agree; but where every pair counts both ways, denoising (b,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-from jaxtyping import Float
-from torch import Tensor
 
-from probe.activations import Kind, Site, cached, sites_of, sweep
-from probe.contrasts import Contrast, Scale, answered
+from probe.activations import Kind, Site, cached, sites_of
+from probe.contrasts import Contrast, Scale, answered, patched
 from probe.models.transformer import Transformer
 from probe.result import AnalysisResult, Provenance
 
@@ -55,21 +52,6 @@ def sweeps(model: Transformer, contrast: Contrast, provenance: Provenance) -> An
         provenance=provenance,
         details={"contrast": contrast.name, "pairs": len(contrast), "roles": dict(contrast.roles)},
     )
-
-
-def patched(
-    model: Transformer,
-    scale: Scale,
-    sites: Sequence[Site],
-    from_clean: Mapping[str, Tensor],
-    from_other: Mapping[str, Tensor],
-) -> dict[str, Float[Tensor, "site pair"]]:
-    """Shares lost (`noising`) and, where that is another number, gained (`denoising`) when sites see the other run."""
-    contrast = scale.contrast
-    effects = {"noising": scale.lost(sweep(model, contrast.clean, sites, from_other))}
-    if not contrast.both_ways:
-        effects["denoising"] = scale.gained(sweep(model, contrast.other, sites, from_clean))
-    return effects
 
 
 def _sites(model: Transformer, contrast: Contrast) -> list[Site]:

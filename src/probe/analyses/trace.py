@@ -20,9 +20,8 @@ import pandas as pd
 import torch
 
 from probe.activations import Site, cached, sweep
-from probe.analyses.sweeps import patched
 from probe.circuits import ATTENTION_PORTS
-from probe.contrasts import FEWEST, Contrast, Scale, answered
+from probe.contrasts import FEWEST, Contrast, Scale, answered, patched
 from probe.models.transformer import Transformer
 from probe.paths import EMBEDDING, Node, Port, Recording, apart, before, nodes_of, patched_paths, record
 from probe.result import AnalysisResult, Provenance
@@ -97,6 +96,7 @@ def _traced(
 
     def result(name: str, rows: Sequence[Row]) -> AnalysisResult:
         about = {"contrast": contrast.name, "pairs": len(contrast), "roles": dict(contrast.roles)}
+        about |= {"changed": list(contrast.changed)}
         return AnalysisResult(
             name=f"trace-{name}-{contrast.name}",
             table=pd.DataFrame(rows),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from probe.audit import audit as audit_reading
 from probe.audit.material import Tokenizer
 from probe.audit.retention import AnswerFunction
 from probe.errors import NotThere, ProbeError
+from probe.processes import side_by_side
 from probe.tasks.readers import pooled, read
 
 
@@ -82,29 +82,28 @@ def run(
     parts: Sequence[Job], *, workers: int, model: AnswerFunction | None, say: Callable[[str], None]
 ) -> tuple[list[AuditResult], list[tuple[str, ProbeError]]]:
     """All jobs, results in their order; a file that can't be read does not stop the others."""
-    done: dict[int, AuditResult] = {}
-    failed: dict[int, ProbeError] = {}
     names = [" + ".join(part.sources) for part in parts]
-    workers = min(workers, len(parts))
-    if workers > 1 and model is None and "-" not in names:
-        with ProcessPoolExecutor(workers) as executor:
-            waiting = {executor.submit(work, part): i for i, part in enumerate(parts)}
-            for future in as_completed(waiting):
-                i = waiting[future]
-                try:
-                    done[i] = future.result()
-                    say(f"{names[i]}: {done[i].verdict} ({done[i].seconds:.1f} s)")
-                except ProbeError as error:
-                    failed[i] = error
-                    say(f"{names[i]}: error")
+    if min(workers, len(parts)) > 1 and model is None and "-" not in names:
+        found = side_by_side(_outcome, parts, workers, lambda part, said: say(said))
     else:
-        for i, part in enumerate(parts):
-            say(f"auditing {names[i]} …")
-            try:
-                done[i] = work(part, model)
-            except ProbeError as error:
-                failed[i] = error
-    return [done[i] for i in sorted(done)], [(names[i], failed[i]) for i in sorted(failed)]
+        found = []
+        for name, part in zip(names, parts, strict=True):
+            say(f"auditing {name} …")
+            found.append(_outcome(part, lambda said: None, model))
+    done = [each for each in found if isinstance(each, AuditResult)]
+    return done, [(name, each) for name, each in zip(names, found, strict=True) if isinstance(each, ProbeError)]
+
+
+def _outcome(part: Job, tell: Callable[[str], None], model: AnswerFunction | None = None) -> AuditResult | ProbeError:
+    """The audit of one file, or why there is none."""
+    name = " + ".join(part.sources)
+    try:
+        result = work(part, model)
+    except ProbeError as error:
+        tell(f"{name}: error")
+        return error
+    tell(f"{name}: {result.verdict} ({result.seconds:.1f} s)")
+    return result
 
 
 def hugging_face(path: str) -> Tokenizer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,7 +65,7 @@ def _run_of_task(task: str, runs: Path, data: Path, quiet: bool) -> Run:
     """The newest run of a task, or a new one, trained with a bar on stderr."""
     from probe import lab
 
-    run, dataset = lab.run_of_task(task, runs, data, default_threads())
+    run, dataset = lab.run_of_task(task, runs, data, default_threads(), sys.argv[1:])
     if dataset is None:
         hint(f"the newest run of {task}: {run.name}", quiet)
         return run

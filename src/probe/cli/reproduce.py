@@ -46,7 +46,7 @@ def reproduce(
     if name is None:
         raise ProbeError(f"name a reproduction: {', '.join(MINUTES)}, or all; --list says what each takes")
     if seeds is not None and not seeds.isdecimal():
-        raise ProbeError(f"--seeds {seeds}: how many, 1 or more; they are 0, 1, 2, …")
+        raise ProbeError(f"--seeds {seeds}: how many, 1 or more (16 is what train calls 0-15)")
     asked = None if seeds is None else int(seeds)
     if processes is not None and processes < 1:
         raise ProbeError(f"--processes {processes}: must be 1 or more")
@@ -57,9 +57,18 @@ def reproduce(
     chosen = [lab.reproduction_of(each) for each in (MINUTES if name == "all" else [name])]
     if config is not None and name not in ("sizes", "all"):
         raise ProbeError(f"--config {config}: only sizes reads one")
+    reads = any(one.needs_corpus for one in chosen)
+    if not reads and (corpus is not None or download):
+        raise ProbeError(f"{name} reads no corpus; leave {'--download' if download else '--corpus'} out")
+    if download and (corpus is not None or judge):
+        raise ProbeError(f"--download and {'--judge' if judge else '--corpus'} do not go together; give one of them")
+    if asked is not None and not any(job.seeded for one in chosen for job in one.jobs):
+        raise ProbeError(f"{name} trains nothing and draws nothing, so that it has no seeds; leave --seeds out")
+    if processes is not None and processes > 1 and all(one.alone for one in chosen):
+        raise ProbeError(f"{name} measures time, and runs alone; leave --processes out")
     if config is not None and not config.is_file():
         raise ProbeError(f"--config {config}: no such file")
-    if any(one.needs_corpus for one in chosen) and not (judge and corpus is None):
+    if reads and not (judge and corpus is None):
         corpus = find_corpus(corpus, download)
     found: dict[str, Any] = {}
     failed: list[str] = []
@@ -79,8 +88,13 @@ def reproduce(
         found[one.name] = [lab.as_dict(each) for each in judged]
         failed += [each.claim.statement for each in judged if each.failed]
         if not json:
-            folder = lab.folder_of(one.name, settings, out)
-            print(section + f"\n\n{f'written to {folder}/' if folder.exists() else 'nothing was run yet'}\n")
+            written = any(each.values for each in judged)
+            said = (
+                f"written to {lab.folder_of(one.name, settings, out)}/"
+                if written
+                else "no row was run with these settings yet"
+            )
+            print(f"{section}\n\n{said}\n")
     if json:
         print_json({"quick": quick, "reproductions": found})
     if failed:

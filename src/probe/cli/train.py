@@ -76,6 +76,7 @@ def train(
             if value is not None:
                 raise ProbeError(f"--resume goes on with the run's own settings, so --{option} cannot be given with it")
         run = store.open_run(runs, resume)
+        _device(run.manifest.get("device", "cpu"))
         with progress([run], quiet or json) as tell:
             summary = lab.train_here(run, lambda row: tell(run, row))
         _print_run(run, summary, lab.run_dataset(run), json, quiet)
@@ -90,6 +91,8 @@ def train(
     name, model = _variant(blocks, variant), {key: value for key, value in named.items() if value is not None}
     training = {key: value for key, value in training.items() if value is not None}
     _sort_settings(parse_settings(settings or []), model, training)
+    if blocks is not None and model.get("n_layers", blocks) != blocks:
+        raise ProbeError(f"--set n_layers={model['n_layers']}: --blocks says {blocks} already; give one of them")
     chosen = parse_seeds(seeds) if seeds is not None else [seed or 0]
     per_process = default_threads() if threads is None else threads
     if per_process < 1:
@@ -141,7 +144,7 @@ def _sort_settings(settings: dict[str, Any], model: dict[str, Any], training: di
         kind = type({**_defaults(ModelConfig), **_defaults(TrainingConfig)}.get(key, 0))
         if kind in (int, float, bool, str) and type(value) is not kind and not (kind is float and type(value) is int):
             raise ProbeError(f"--set {key}={value}: {value!r} is not {kind.__name__}")
-        if homes[key].get(key, value) != value:
+        if key in homes[key] and homes[key][key] != value:
             raise ProbeError(f"--set {key}={value}: it is said to be {homes[key][key]} already; give one of them")
         homes[key][key] = value
 
@@ -164,7 +167,7 @@ def _device(device: str) -> str:
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device.startswith("cuda") and not torch.cuda.is_available():
-        raise ProbeError(f"--device {device}: torch finds no CUDA device; use --device cpu")
+        raise ProbeError(f"device {device}: torch finds no CUDA device here; train with --device cpu")
     if not device.startswith("cuda"):
         raise ProbeError(f"--device {device}: choose cpu, cuda or auto")
     return device

@@ -6,6 +6,7 @@ A pair: a band for each block, in which each line is one head and the columns ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +17,8 @@ from probe.figures.view import AttentionView, SentenceView
 WORDS = 8.0
 """Room for words beside and below maps."""
 GAP = 1.6
+LETTER = 0.55
+"""Width of a letter of a title."""
 BAR = 7.0
 SIDE = BAR + 8.0
 """A bar with its number and word."""
@@ -107,15 +110,20 @@ def _stacked(sentence: SentenceView) -> Float[np.ndarray, "layer column query ke
     return np.concatenate([sentence.block_means[:, None], sentence.weights], axis=1)
 
 
+def _pitch(n: int, titles: Sequence[str]) -> float:
+    """From one map to the next beside it: its n words, or its title where that is wider."""
+    return max(n, LETTER * max(map(len, titles))) + GAP
+
+
 def _lay_out_one(layout: Layout, view: AttentionView, sentence: SentenceView, y: float) -> None:
     maps, n = _stacked(sentence), len(sentence.tokens)
-    columns = maps.shape[1]
+    columns, pitch = maps.shape[1], _pitch(n, [title for layer in view.layers for title in map_names(view, layer)])
     for index, layer in enumerate(view.layers):
         top = y + 1.4 + index * (n + GAP + 1)
         for column, title in enumerate(map_names(view, layer)):
             layout.maps.append(
                 Map(
-                    x=WORDS + column * (n + GAP),
+                    x=WORDS + column * pitch,
                     y=top,
                     title=title,
                     values=maps[index, column],
@@ -125,7 +133,7 @@ def _lay_out_one(layout: Layout, view: AttentionView, sentence: SentenceView, y:
                     words_below=index == len(view.layers) - 1,
                 )
             )
-        x = WORDS + columns * (n + GAP)
+        x = WORDS + columns * pitch
         title = f"block {layer + 1}, row {sentence.query}"
         layout.bars.append(Bars(x=x, y=top, title=title, values=maps[index, 0, sentence.query], sentence=sentence))
         layout.reach(x + SIDE, top + n + WORDS)
@@ -136,9 +144,11 @@ def _lay_out_pair(layout: Layout, view: AttentionView, y: float) -> None:
     maps, n = [_stacked(first), _stacked(second)], len(first.tokens)
     columns = [(maps[0], False, first), (maps[1], False, second), (maps[1] - maps[0], True, first)]
     lines = maps[0].shape[1]
-    band = WORDS + 3 * (n + GAP) + 1.5
     changed = layout.changed[0] if layout.changed else 0
     names = (_short(first.tokens[changed]), _short(second.tokens[changed]), "difference")
+    titles = [f"{title}: {name}" for layer in view.layers for title in map_names(view, layer) for name in names[:2]]
+    pitch = _pitch(n, titles)
+    band = WORDS + 3 * pitch + 1.5
     for index, layer in enumerate(view.layers):
         left = (index % 2) * band
         top = y + 1.4 + (index // 2) * ((lines + 1) * (n + GAP + 0.6) + WORDS)
@@ -146,7 +156,7 @@ def _lay_out_pair(layout: Layout, view: AttentionView, y: float) -> None:
             for column, (values, signed, sentence) in enumerate(columns):
                 layout.maps.append(
                     Map(
-                        x=left + WORDS + column * (n + GAP),
+                        x=left + WORDS + column * pitch,
                         y=top + line * (n + GAP + 0.6),
                         title=f"{title}: {names[column]}" if column < 2 else names[2],
                         values=values[index, line],

@@ -36,7 +36,7 @@ def trace(found: Findings) -> Figure:
             Circuit(
                 title=f"What carries the {name} ({nodes.details['pairs']} pairs)",
                 words=tuple(roles.get(i, "") for i in range(max(roles) + 1)),
-                changed=changed_places(found.spec, name, roles),
+                changed=tuple(nodes.details["changed"]),
                 nodes=tuple(
                     CircuitNode(name=row["node"], position=row["position"], **estimate(row))
                     for row in found.rows(f"trace-nodes-{contrast}")
@@ -54,20 +54,6 @@ def trace(found: Findings) -> Figure:
         caption=caption(*strategies, said),
         parts=tuple(parts),
     )
-
-
-def changed_places(spec: Mapping[str, Any], contrast: str, roles: Mapping[int, str]) -> tuple[int, ...]:
-    """Positions whose words differ between the sentences of a pair: the contrast's own slot, or both candidates'.
-
-    >>> changed_places({}, "adjective", {0: "x", 1: "adjective"})
-    (1,)
-    >>> changed_places({"answer": {"by": "adjective", "old": "x"}}, "order of the nouns", {0: "x", 1: "adjective"})
-    (0,)
-    """
-    answer = spec.get("answer") or {}
-    candidates = {str(slot) for key, slot in answer.items() if key != "by"} if isinstance(answer, Mapping) else set()
-    wanted = {contrast} if contrast in roles.values() else candidates
-    return tuple(position for position, role in sorted(roles.items()) if role in wanted)
 
 
 def nodes(found: Findings) -> Figure:

@@ -67,20 +67,20 @@ def _attention(run: Run, sentence: str) -> Figure:
 
 
 def findings_of(run: Run, name: str) -> Findings:
-    """What a figure of this name may show: tables of other weights than the run's are left out."""
+    """What a figure of this name may show: tables of other weights, or of an older analysis, are left out."""
     from probe.figures.catalogue import keys_of, kind_of
     from probe.figures.findings import Findings
 
     wanted = keys_of(kind_of(name), result_names(run))
     results = {key: result for key in wanted if (result := store.load_result(run, key)) is not None}
-    weights = provenance(run).model_digest if results else ""
+    source = provenance(run) if results else None
     return Findings(
         run=run.name,
         digest=digest(dict(run.manifest)),
         about=_about(run),
         spec=run.manifest["spec"],
         metrics=store.read_metrics(run),
-        results={key: result for key, result in results.items() if result.provenance.model_digest == weights},
+        results={key: result for key, result in results.items() if result.provenance == source},
     )
 
 

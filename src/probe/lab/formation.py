@@ -34,7 +34,7 @@ def formation_of(run: Run, tell: Callable[[str], None] = lambda said: None) -> t
         NotThere: the run is not finished.
     """
     found = [store.load_result(run, name) for name in ("formation", "formation-changes")]
-    if found[0] is not None and found[1] is not None and found[0].provenance == provenance(run):
+    if found[0] is not None and found[1] is not None and found[0].provenance == found[1].provenance == provenance(run):
         return found[0], found[1]
     import torch
 

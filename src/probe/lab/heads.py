@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TRAINING: dict[str, dict[str, Any]] = {"induction": {"lr": 0.01, "steps": 800}}
 """What a task is trained with where the defaults do not learn it (see its file)."""
 FINE = 25
-"""Steps between the checkpoints of a run that is trained to be scored; a date is no finer than their gap."""
+"""Steps between the checkpoints of a run that is trained to be scored."""
 
 
 def heads_of(run: Run) -> tuple[AnalysisResult, AnalysisResult]:
@@ -60,7 +60,8 @@ def heads_of(run: Run) -> tuple[AnalysisResult, AnalysisResult]:
         floor=f"{scores.floor}; copying: {copied.floor}",
         convention=f"{scores.convention}; copying on {copied.convention}",
     )
-    return kept(run, both), kept(run, composition_scores(model, source))
+    composed = composition_scores(model, source)
+    return kept(run, both), kept(run, composed)
 
 
 def roles_of(run: Run) -> AnalysisResult:
@@ -151,23 +152,28 @@ def trained_length(run: Run) -> int:
     return min(run.config["n_ctx"], max(len(example.tokens) for example in run_dataset(run).examples) - 1)
 
 
-def run_of_task(task: str, runs: Path, data: Path, threads: int = 1) -> tuple[Run, Dataset | None]:
-    """The newest finished run of a task that has heads; or a new one, not trained yet, and its data set."""
+def run_of_task(
+    task: str, runs: Path, data: Path, threads: int = 1, argv: Sequence[str] = ()
+) -> tuple[Run, Dataset | None]:
+    """The newest finished run on a task's sentences that has heads; or a new one, not trained yet, and its data set.
+
+    `argv` is the command that asks, for the manifest of a new run.
+    """
     from probe.lab.data import open_dataset
     from probe.training.config import training_for
 
+    dataset, _ = open_dataset(task, data)
     finished = []
     for name in store.run_names(runs):
         with contextlib.suppress(ProbeError):  # a damaged folder, or another version's, is not the run meant
             run = store.open_run(runs, name)
-            if run.manifest["task"] == Path(task).stem and run.finished and has_heads(run):
+            if run.manifest["data_sha256"] == dataset.digest and run.finished and has_heads(run):
                 finished.append(((run.path / "model.safetensors").stat().st_mtime, run))
     if finished:
         return max(finished, key=lambda dated: dated[0])[1], None
-    dataset, _ = open_dataset(task, data)
     settings: Mapping[str, Any] = {**TRAINING.get(dataset.name, {}), "checkpoint_every": FINE, "evaluate_every": FINE}
     plan: Plan = make_plan(dataset, "two-block", training_for("two-block", **settings), threads=threads)
-    return plan_run(plan, runs), dataset
+    return plan_run(plan, runs, argv), dataset
 
 
 def has_heads(run: Run) -> bool:

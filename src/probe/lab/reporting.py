@@ -76,12 +76,19 @@ GAPS = "not-computed.json"
 def _known_gaps(run: Run, source: Provenance) -> dict[str, str]:
     path = run.path / "results" / GAPS
     known = read_json(path, "file") if path.exists() else {}
-    return dict(known.get("reasons", {})) if known.get("provenance") == source.as_dict() else {}
+    reasons = known.pop("reasons", {})
+    return dict(reasons) if known == _gaps_hold_for(run, source) else {}
 
 
 def _keep_gaps(run: Run, source: Provenance, reasons: Mapping[str, str]) -> None:
-    content = {"provenance": source.as_dict(), "reasons": dict(reasons)}
+    content = {**_gaps_hold_for(run, source), "reasons": dict(reasons)}
     write_atomic(run.path / "results" / GAPS, to_json(content) + "\n")
+
+
+def _gaps_hold_for(run: Run, source: Provenance) -> dict[str, Any]:
+    """What may change so that a reason holds no longer: what computes, and the checkpoints that are there."""
+    files = sorted((run.path / "checkpoints").glob("step-*"))
+    return {"provenance": source.as_dict(), "checkpoints": {file.name: file.stat().st_size for file in files}}
 
 
 def siblings_of(run: Run) -> list[dict[str, Any]]:

@@ -121,11 +121,9 @@ def trace_run(run: Run, pairs: int | None = None) -> list[Trace]:
     from probe.analyses.trace import trace
 
     model, contrasts, source = _opened(run, pairs)
-    traces = []
-    for contrast in contrasts:
-        done = trace(model, contrast, source)
+    traces = [trace(model, contrast, source) for contrast in contrasts]  # all, before any is kept: half is no trace
+    for done in traces:
         _keep(run, pairs, *((done.nodes, done.edges, done.ways) if done.checks else ()))
-        traces.append(done)
     return traces
 
 

@@ -139,6 +139,7 @@ def targets_of(dataset: Dataset, seed: int = 0) -> tuple[Sentences, list[Target]
     where = examples[0].positions
     both = [example.candidates for example in examples]
     by_lot = [dealt[example.tokens[where[cloze.decided_by]]] for example in examples]
+    both_dealt = len({(_speaks_of_first(example), role) for example, role in zip(examples, by_lot, strict=True)}) == 4
     swaps = swaps_of(dataset, dataset.held_out, seed=seed)
     targets = []
 
@@ -156,7 +157,7 @@ def targets_of(dataset: Dataset, seed: int = 0) -> tuple[Sentences, list[Target]
             control = [pair[role] for pair, role in zip(both, by_lot, strict=True)]
         context = [{*pair} - {word} for pair, word in zip(both, words, strict=True)]
         splits = {"other nouns": ([c <= half for c in context], [not c & half for c in context])}
-        decided = (is_role or is_answer) and len(set(by_lot)) == 2
+        decided = (is_role or is_answer) and both_dealt
         if decided:
             splits[f"other {cloze.decided_by}s"] = ([not role for role in by_lot], [bool(role) for role in by_lot])
         targets.append(

@@ -125,7 +125,7 @@ def formation_text(run: str, curves: AnalysisResult, changes: AnalysisResult) ->
         largest[row["metric"]] = max(1.0, row["value"], largest.get(row["metric"], 1.0))
     shown = [r for r in dated if r["head"] < 0 or abs(r["after"] - r["before"]) >= CHANGED * largest[r["metric"]]]
     details = changes.details
-    lines = [f"formation of {run}: {details['checkpoints']} checkpoints, {details['gap']} steps apart", ""]
+    lines = [f"formation of {run}: {details['checkpoints']} checkpoints, at most {details['gap']} steps apart", ""]
     lines.append(f"{'':26}{'changes at step':>15}{'95 %':>14}{'before':>9}{'after':>8}{'takes':>7}")
     for row in shown:
         takes = f"{row['duration']:.0f}" if row["duration"] >= details["gap"] else f"<{details['gap']}"
@@ -144,8 +144,9 @@ def formation_text(run: str, curves: AnalysisResult, changes: AnalysisResult) ->
     )
     if any(row["duration"] < details["gap"] for row in shown):
         lines += _wrapped(
-            "changes that take less than the gap of the checkpoints are dated no better than that; finer with: "
-            f"probe train --set checkpoint_every={_finer(details['gap'])} --set evaluate_every={_finer(details['gap'])}"
+            "changes that take less than the gap of the checkpoints are dated no better than that; finer where the run "
+            f"is trained again as it was, with --set checkpoint_every={_finer(details['gap'])} "
+            f"--set evaluate_every={_finer(details['gap'])} beside."
         )
     lines += _wrapped(_order(dated, details["gap"]))
     lines += _wrapped(f"{changes.convention}. {curves.convention}.")

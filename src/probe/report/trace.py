@@ -101,7 +101,8 @@ MOST = 12
 
 
 def _share(row: Mapping[str, Any]) -> str:
-    return f"{row['value']:.0%} [{row['low']:.0%}, {row['high']:.0%}]"
+    spread = f" [{row['low']:.0%}, {row['high']:.0%}]" if row["low"] == row["low"] else ""
+    return f"{row['value']:.0%}{spread}"
 
 
 def _effect(row: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from probe.report.document import Figure, Number, Panel, Section, Table
 from probe.report.material import Material
 from probe.report.sentences import counted, percent
 
-PARTS = (("W_E", "embedding"), ("W_pos", "positions"), ("_W_U", "unembedding"), ("W_U", "unembedding"))
+PARTS = {"W_E": "embedding", "W_pos": "positions"} | dict.fromkeys(("_W_U", "W_U", "b_U"), "unembedding")
 
 
 def answered(material: Material) -> Section:
@@ -76,7 +76,7 @@ def part_of(name: str) -> str:
     if pieces[0] == "blocks":
         inside = {"attn": "attention", "mlp": "MLP"}.get(pieces[2], "norms")
         return f"{inside} of block {int(pieces[1]) + 1}"
-    return dict(PARTS).get(name, "last norm" if name.startswith("ln_final") else name)
+    return PARTS.get(name, "last norm" if name.startswith("ln_final") else name)
 
 
 def _place(part: str) -> tuple[int, int, str]:

@@ -47,11 +47,10 @@ def _contrast(
 ) -> list[Part]:
     roles = {int(position): role for position, role in details["roles"].items()}
     words = _words(material, roles)
-    changed = _changed(material, str(details["contrast"]), roles)
     drawn = Circuit(
         title=f"What carries the {details['contrast']}",
         words=words,
-        changed=changed,
+        changed=tuple(details["changed"]),
         nodes=tuple(
             CircuitNode(
                 name=row["node"], position=row["position"], value=row["value"], low=row["low"], high=row["high"]
@@ -128,13 +127,6 @@ def _words(material: Material, roles: Mapping[int, str]) -> tuple[str, ...]:
     template = getattr(material.dataset.spec.question, "template", ())
     fixed = {i: token for i, token in enumerate(template) if not token.startswith("{")}
     return tuple(fixed.get(i, roles[i]) for i in sorted(roles))
-
-
-def _changed(material: Material, contrast: str, roles: Mapping[int, str]) -> tuple[int, ...]:
-    """Positions at which the two sentences of a pair differ."""
-    slots = getattr(material.dataset.spec.question, "candidate_slots", ())
-    wanted = {contrast} if contrast in roles.values() else set(slots)
-    return tuple(i for i, role in roles.items() if role in wanted)
 
 
 def _facts(edge: CircuitEdge, edges: Sequence[Row], nodes: Sequence[Row]) -> dict[str, Any]:

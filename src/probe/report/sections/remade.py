@@ -14,8 +14,9 @@ def remade(material: Material) -> Section:
     run, manifest = material.run, material.run.manifest
     kept = material.results
     source = next(iter(kept.values())).provenance if kept else None
+    made = manifest.get("argv", [])
     commands = [
-        shlex.join(["probe", *manifest.get("argv", [])]),
+        shlex.join(["probe", *made]) if made else "# made from Python, with the settings that the manifest below names",
         f"probe report {run.name}",
         f"probe verify {run.name}",
     ]

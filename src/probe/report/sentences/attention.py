@@ -67,12 +67,16 @@ def rows_said(rows: Sequence[Row]) -> str:
 
 
 def roles_said(rows: Sequence[Row]) -> str:
-    """Where each layer's heads look from the answer's place, on average over sentences."""
+    """Where each layer's heads look from the answer's place, on average over sentences.
+
+    `elsewhere` is no role, but all places that have none.
+    """
     trained = [row for row in rows if row.get("condition", "trained") == "trained"]
+    heads = {(row["layer"], row["head"]) for row in trained}
     top: dict[tuple[int, int], Row] = {}
     for row in trained:
         head = (row["layer"], row["head"])
-        if head not in top or row["value"] > top[head]["value"]:
+        if row["role"] != "elsewhere" and (head not in top or row["value"] > top[head]["value"]):
             top[head] = row
     hard = [
         f"L{layer}H{head} at {row['role']} ({row['value']:.2f})"
@@ -82,6 +86,6 @@ def roles_said(rows: Sequence[Row]) -> str:
     if not hard:
         return "Over held-out sentences no head puts half of its attention on one role."
     return (
-        f"Over held-out sentences {counted(len(hard), 'head')} of {len(top)} look at one role with half of their "
+        f"Over held-out sentences {counted(len(hard), 'head')} of {len(heads)} look at one role with half of their "
         f"weight: {listed(hard)}."
     )

@@ -6,42 +6,63 @@ from collections.abc import Mapping, Sequence
 
 from probe.report.sentences.words import Row, counted, listed
 
+UNNAMED = "no circuit"
+"""How a strategy begins that names none."""
+
 
 def ways_said(contrast: str, by_strategy: Mapping[str, int], untold: int = 0) -> str:
     """In how many ways a contrast reaches the answer, over runs; `untold` are those that were not traced.
 
     >>> ways_said("adjective", {"one hop": 1}, untold=2)
     'The adjective reaches the answer by one hop in the one run that was traced (2 were not).'
+    >>> ways_said("adjective", {"one hop": 2, "no circuit of one or two hops: …": 1})
+    'The adjective reaches the answer in the same way in all 2 runs where it has a name (in 1 it has none): one hop.'
     """
-    runs = sum(by_strategy.values())
     rest = f" ({untold} {'was' if untold == 1 else 'were'} not)" if untold else ""
+    runs = sum(by_strategy.values())
     if not runs:
         return f"The {contrast} was traced in none of {untold} runs."
-    traced = " that were traced" if untold else ""
-    most, count = max(by_strategy.items(), key=lambda item: item[1])
+    named = {way: count for way, count in by_strategy.items() if not way.startswith(UNNAMED)}
+    nameless = runs - sum(named.values())
+    traced = f" that {'was' if runs == 1 else 'were'} traced{rest}" if untold else ""
+    if not named:
+        where = f"the one run{traced or ' that was traced'}" if runs == 1 else f"any of {runs} runs{traced}"
+        return (
+            f"The {contrast} does not reach the answer by one or two hops in {where}: no single reading carries half."
+        )
     if runs == 1:
-        return f"The {contrast} reaches the answer by {most} in the one run that was traced{rest}."
-    if len(by_strategy) == 1:
-        return f"The {contrast} reaches the answer in the same way in all {runs} runs{traced}{rest}: {most}."
-    start = f"The {contrast} reaches the answer in {len(by_strategy)} different ways in {runs} runs{traced}{rest}"
-    return f"{start}; no two do the same." if count == 1 else f"{start}; the commonest, in {count} of them: {most}."
+        return f"The {contrast} reaches the answer by {next(iter(named))} in the one run that was traced{rest}."
+    if nameless:
+        traced += f" where it has a name (in {nameless} it has none)"
+    runs -= nameless
+    most = max(named.values())
+    if len(named) == 1:
+        where = f"all {runs} runs" if runs > 1 else "the one run"
+        return f"The {contrast} reaches the answer in the same way in {where}{traced}: {next(iter(named))}."
+    start = f"The {contrast} reaches the answer in {len(named)} different ways in {runs} runs{traced}"
+    if most == 1:
+        return f"{start}; no two do the same."
+    common = [way for way, count in named.items() if count == most]
+    return f"{start}; the commonest, in {most} of them{' each' if len(common) > 1 else ''}: {'; and '.join(common)}."
 
 
 def shared_edges(overlap: Mapping[str, Row]) -> str:
-    """How much of their circuits runs share, heads paired by what they do or by their number."""
+    """How much of their circuits runs share, heads paired by what they do or by their number; two runs are one pair."""
     ours, blind = overlap["by what they do"], overlap["by number"]
     alike = "No pairing of heads makes" if ours["value"] <= blind["value"] else "Pairing heads by what they do makes"
+    spread = f" [{ours['low']:.2f}, {ours['high']:.2f}]" if ours["low"] == ours["low"] else ""
     return (
-        f"{alike} the circuits more alike: {ours['value']:.2f} of the edges of two runs are shared "
-        f"[{ours['low']:.2f}, {ours['high']:.2f}], {blind['value']:.2f} where heads are paired by their numbers."
+        f"{alike} the circuits more alike: {ours['value']:.2f} of the edges of two runs are shared{spread}, "
+        f"{blind['value']:.2f} where heads are paired by their numbers."
     )
 
 
 def common_kinds(rows: Sequence[Row]) -> str:
-    """How many kinds of edges all runs have; rows by the share of runs."""
+    """How many kinds of edges all runs have; rows by the share of the `n` runs in which their contrast was traced."""
     if not rows:
         return "No run has an edge that carries a tenth of the effect."
-    everywhere = [row["subject"] for row in rows if row["value"] == 1.0]
+    runs = max(row["n"] for row in rows)
+    everywhere = [row["subject"] for row in rows if row["value"] == 1.0 and row["n"] == runs]
     if not everywhere:
         return f"Of {counted(len(rows), 'kind')} of edges none stands in every run."
     said, few = f"Of {counted(len(rows), 'kind')} of edges {len(everywhere)} stand in every run", listed(everywhere[:4])
