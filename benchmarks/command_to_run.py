@@ -1,7 +1,7 @@
 """From command to saved run: `probe train` against a plain TransformerLens loop on the same task, in the same sitting.
 
 Both start from nothing (imports included) and end with 100 % on held-out pairs; ours also writes the run folder. The
-peer is a script of its own (by default ../shared/bench/peer_transformerlens.py) that trains seeds one after another.
+peer is a script of its own (`peer_transformerlens.py`, or another with its output) that trains seeds one after another.
 
     python benchmarks/command_to_run.py [--seeds 5] [--sweep 16] [--peer FILE]
 """
@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-PEER = Path(__file__).parents[2] / "shared" / "bench" / "peer_transformerlens.py"
+PEER = Path(__file__).with_name("peer_transformerlens.py")
 
 
 def timed(*command: str) -> tuple[float, str]:
@@ -58,9 +58,6 @@ def main() -> None:
         solved = json.loads(stdout)["summary"]["solved"]
     median = statistics.median(seconds for seconds, _ in mine)
     print(f"probe  median {median:.2f} s; {options.sweep} seeds {sweep:.1f} s, {solved['count']} at 100 % on held_out")
-    if not options.peer.exists():
-        print("peer: its script is not here, nothing to compare with (--peer FILE)")
-        return
     peer, stdout = timed(sys.executable, str(options.peer), str(options.sweep))
     rows = [json.loads(line) for line in stdout.splitlines()]
     for row in rows[: options.seeds]:

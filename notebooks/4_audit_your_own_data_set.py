@@ -30,8 +30,8 @@ import probe
 # ## A file with a flaw
 #
 # The file is meant to test agreement: *the dog near the cats **barks*** is good, and *the dog near the cats **bark***
-# is bad. The writer filled a template, and took care that the noun nearest to the verb always disagrees with its
-# subject, so that nobody can go by the nearest noun. See the lines; is anything wrong?
+# is bad. The writer filled a template, and took care that the noun nearest to the verb never has the subject's number,
+# so that whoever agrees with the nearest noun is wrong. See the lines; is anything else wrong?
 
 # %%
 NOUNS = [("dog", "dogs"), ("cat", "cats"), ("boy", "boys"), ("girl", "girls"), ("cow", "cows"), ("bird", "birds")]
@@ -39,13 +39,16 @@ NOUNS += [("king", "kings"), ("nurse", "nurses"), ("clerk", "clerks"), ("guest",
 VERBS = [("waits", "wait"), ("sleeps", "sleep"), ("sings", "sing"), ("laughs", "laugh")]
 
 
-def pairs(subjects_are_plural):
-    """Every two nouns and a verb; the noun that stands near has the other number than the subject."""
+SUBJECT_FIRST, SUBJECT_LAST = "the {subject} near the {other}", "near the {other} the {subject}"
+
+
+def pairs(subjects_are_plural, starts=(SUBJECT_FIRST,)):
+    """Every two nouns and a verb; the other noun never has the subject's number."""
     rows = []
     for (subject, other), verb in itertools.product(itertools.permutations(NOUNS, 2), VERBS):
-        for plural in subjects_are_plural:
-            start = f"the {subject[plural]} near the {other[1 - plural]}"
-            good, bad = (f"{start} {verb[number]} ." for number in (plural, 1 - plural))
+        for plural, start in itertools.product(subjects_are_plural, starts):
+            said = start.format(subject=subject[plural], other=other[1 - plural])
+            good, bad = (f"{said} {verb[number]} ." for number in (plural, 1 - plural))
             rows.append({"good": good, "bad": bad})
     return rows
 
@@ -112,6 +115,34 @@ mended
 # %%
 assert mended.verdict == "clean"
 assert mended.ceiling.accuracy == 0.5 and mended.finding("bag-of-words").high < 0.5 + mended.margin
+
+# %% [markdown]
+# Has used *some* of the order. Is that agreement with the subject? The audit also tries what sees a little of the order,
+# and shows it without counting it.
+
+# %%
+local = mended.finding("n-grams")
+print(f"{local.auditor} ({local.what}): {local.accuracy:.2f} [{local.low:.2f}, {local.high:.2f}]")
+assert local.accuracy > 0.95
+
+# %% [markdown]
+# Two words that stand side by side are enough: *cats waits* is always good and *cats wait* always bad, because the near
+# noun never has the subject's number. That rule was meant as a guard; whoever learns it backwards needs no subject.
+# To need order is not to need to know *who* did it.
+#
+# Let the subject stand near the verb in half of the sentences: *near the cats the dog waits*. Now the near noun agrees
+# as often as not.
+
+# %%
+bound = pairs(subjects_are_plural=[0, 1], starts=(SUBJECT_FIRST, SUBJECT_LAST))
+write("agreement-bound.csv", bound)
+for row in bound[:2]:
+    print(f"good: {row['good']:40} bad: {row['bad']}")
+mended_again = probe.audit_of("agreement-bound.csv")
+local = mended_again.finding("n-grams")
+print(f"\n{mended_again.headline}")
+print(f"{local.auditor}: {local.accuracy:.2f} [{local.low:.2f}, {local.high:.2f}]")
+assert mended_again.verdict == "clean" and local.high < 0.55
 
 # %% [markdown]
 # ## How small may a file be?

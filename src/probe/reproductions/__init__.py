@@ -11,7 +11,7 @@ MINUTES: dict[str, tuple[str, float]] = {
     "scaling": ("why scores are divided by the root of the width", 35),
     "ladder": ("one piece a row: from no context to two blocks", 75),
     "positions": ("kinds of positions, read beyond the trained window", 25),
-    "norms": ("where LayerNorm stands, with and without warm-up", 100),
+    "norms": ("where LayerNorm stands, with and without warm-up", 130),
     "winograd": ("a question with a right answer: easy and hard, by five models", 130),
 }
 """Name -> what it is about, and minutes of two cores at full settings and its own number of seeds.
