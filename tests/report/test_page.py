@@ -164,6 +164,6 @@ def test_runs_side_by_side_differ_or_agree_in_words(tmp_path: Path) -> None:
     alike, apart = report_text(comparison_of([one, other])), report_text(comparison_of([one, different]))
     assert "in the same way in all 2 runs" in alike
     assert "2 different ways in 2 runs; no two do the same" in apart
-    assert "They differ in nothing." in alike
+    assert "They differ in no setting of task, model or training." in alike
     assert "90.0 % right on average" in alike and "0 of 2 solved it" in alike
     assert len(page(comparison_of([one, different]))) > 10_000

@@ -63,7 +63,7 @@ def attn_map(
     if json or format == "json":
         print_json(_as_json(found.name, view, attention))
         return
-    shown = digest([question.key, attention.provenance.model_digest])[:10]
+    shown = digest([question.key, question.title, attention.provenance.model_digest])[:10]
     stem = f"{_slug(sentence)}-{shown}" + (
         f"-L{layers[0]}H{heads[0]}" if layers and heads else "-mean" if average else ""
     )

@@ -98,7 +98,7 @@ def _alike(materials: Sequence[Material]) -> str:
     if len({but_seed(each.run) for each in materials}) > len(kinds):
         differ.append("settings of model or training")
     if not differ:
-        return "They differ in nothing."
+        return "They differ in no setting of task, model or training."
     said = f"They differ in {listed(differ)}."
     return (
         said
