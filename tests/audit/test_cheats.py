@@ -201,6 +201,17 @@ def test_ceiling_oracles(material_of):
     assert ceiling(material_of("cloze", cloze)).accuracy == pytest.approx(2 / 3)
 
 
+def test_no_choice_between_two_bags_beats_the_ceiling(material_of):
+    """Which of two is right may depend on both: the shorter of two, or a > b > c > a, is no table of sentences."""
+    longer = [Question(options=("very " * k + "good", "very " * (k + 1) + "good"), answer=0) for k in range(60)]
+    assert ceiling(material_of("pair", longer)).accuracy == 1.0
+    circle = [Question(options=options, answer=0) for options in (("a", "b"), ("b", "c"), ("c", "a"))]
+    assert ceiling(material_of("pair", circle * 2)).accuracy == 1.0
+    both_ways = [Question(options=options, answer=0) for options in (("a b", "c"), ("c", "b a"), ("a b", "c"))]
+    found = ceiling(material_of("pair", both_ways))
+    assert (found.accuracy, found.with_last, found.repeated) == (pytest.approx(2 / 3), 1.0, 1.0)
+
+
 def test_the_learner_is_logistic_regression_on_differences(material_of):
     """One feature, right in 30 of 40 rows: the weight is where the regularised likelihood's slope is 0."""
     questions = [Question(options=("good", "x"), answer=0)] * 30 + [Question(options=("x", "good"), answer=0)] * 10
