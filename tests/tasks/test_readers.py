@@ -211,6 +211,39 @@ def test_choices_of_other_shapes(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("row", "prompt"),
+    [
+        ({"prompt": "Who barks?", "correct": "the dog", "incorrect": "a cat"}, "Who barks?"),
+        ({"query": "what barks", "positive": "dogs do", "negative": "cats do"}, "what barks"),
+        ({"question": "Who barks?", "sentence": "Dogs do.", "label": 0}, "Dogs do.\nWho barks?"),  # QNLI
+        ({"question": "do dogs bark", "passage": "Dogs bark.", "answer": True}, "Dogs bark.\ndo dogs bark"),  # BoolQ
+        ({"premise": "a", "hypothesis": "b", "question": "c?", "label": 0}, "a\nb\nc?"),
+        ({"sentence1": "a", "sentence2": "b", "query": "c?", "label": 0}, "a\nb\nc?"),
+    ],
+)
+def test_no_half_of_a_question_is_dropped(tmp_path, row, prompt):
+    other = {key: value for key, value in {"label": 1, "answer": False, "correct": "zebras"}.items() if key in row}
+    reading = accounted(read(written(tmp_path, "a.jsonl", f"{json.dumps(row)}\n{json.dumps(row | other)}")))
+    assert [q.prompt for q in reading.questions] == [prompt] * 2 and reading.kind != "pair"
+
+
+def test_right_and_wrong_answers_to_a_text_are_sorted(tmp_path):
+    """Right first, an option's index would be the answer."""
+    rows = [{"prompt": "Who barks?", "correct": right, "incorrect": "a cat"} for right in ("a dog", "a bear")]
+    reading = accounted(read(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))))
+    assert [(q.options, q.right) for q in reading.questions] == [
+        (("a cat", "a dog"), "a dog"),
+        (("a bear", "a cat"), "a bear"),
+    ]
+
+
+def test_columns_left_out_are_named(tmp_path):
+    rows = [{"text": "a", "goal": "b", "label": x, "answer": "c", "idx": x} for x in (0, 1)]
+    assert "'goal', 'answer'" in read(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))).notes[0]
+    assert not read(written(tmp_path, "b.jsonl", JSONL)).notes
+
+
+@pytest.mark.parametrize(
     ("cell", "options"),
     [
         ("['a dog', 'a cat']", ("a dog", "a cat")),  # as pandas writes a list
