@@ -36,8 +36,8 @@ class Ceiling:
     def verdict(self, chance: float, margin: float, best: float) -> tuple[str, str]:
         """`clean` is a proof here; `bag-sufficient` a property of the task, not always a defect.
 
-        Where bags hardly repeat the count alone can't tell; `best`, what a trained order-blind auditor reaches on
-        words it was not trained on, can.
+        Where bags hardly repeat the count alone can't tell; `best`, what a trained auditor that sees no place reaches
+        on words it was not trained on, can.
         """
         if self.accuracy <= chance + margin:
             return "clean", f"no order-blind answer can exceed {self.accuracy:.3f} on these rows: an exact count"

@@ -10,7 +10,7 @@ import numpy as np
 
 from probe.audit.ceiling import ceiling
 from probe.audit.conclude import conclude
-from probe.audit.declared import declared, undeclared
+from probe.audit.declared import SEES_A_PLACE, declared, undeclared
 from probe.audit.groups import describe, find_groups, shipped_fold
 from probe.audit.leaks import Leak, find_leaks
 from probe.audit.leaks import judge as judge_leaks
@@ -83,7 +83,9 @@ def audit(
     progress("ceiling")
     asked, among = first.only_asked(), groups.among(target)
     exact = ceiling(asked)
-    best = max((f.accuracy for f in findings if f.counts and f.tokens == first.tokens), default=first.chance)
+    deciding = [f for f in findings if f.counts and f.tokens == first.tokens]
+    best = max((f.accuracy for f in deciding), default=first.chance)
+    by_bag = max((f.accuracy for f in deciding if f.auditor not in SEES_A_PLACE), default=first.chance)
     leaks: list[Leak] = []
     if shipped:
         progress("leaks")
@@ -105,7 +107,7 @@ def audit(
         groups=describe(among, len(asked)) + _trained_on(first, against),
         clusters=among.count,
         ceiling=exact,
-        ceiling_verdict=exact.verdict(first.chance, margin, best),
+        ceiling_verdict=exact.verdict(first.chance, margin, by_bag),
         findings=tuple(findings),
         leaks=tuple(leaks),
         order=order_bits(asked, among),
