@@ -121,6 +121,23 @@ def test_labels(reading_of):
     assert audit(reading_of("label", coin, ("no", "yes"))).verdict in ("clean", "underpowered")
 
 
+def test_a_token_of_labelled_texts_is_tested_against_their_share(material_of):
+    """Labels dealt 60 to 40 at random: no token tells. One that does is seen, and its absence is no guess of 1/2."""
+    rng = random.Random(12)
+    texts = [" ".join(rng.sample(WORDS, 8)) for _ in range(600)]
+    coin = [Question(prompt=text, options=(), answer=int(i % 5 > 1)) for i, text in enumerate(texts)]
+    found = material_of("label", coin, ("no", "yes"))
+    assert min(token.p for token in single.z_scores(found)) > 0.2
+    folds = grouped_folds(np.arange(600))
+    assert np.mean(single.best_token(bags.words)(found, folds).credit) == pytest.approx(0.6, abs=0.03)
+    told = [replace(q, prompt=f"{q.prompt} not") if not q.answer and i % 2 else q for i, q in enumerate(coin)]
+    found = material_of("label", told, ("no", "yes"))
+    first = single.z_scores(found)[0]
+    assert (first.feature, first.right, first.n) == ("not", 0, 120)
+    assert first.z == pytest.approx(-120 * 0.6 / np.sqrt(120 * 0.6 * 0.4))
+    assert np.mean(single.best_token(bags.words)(found, folds).credit) == pytest.approx(0.8)
+
+
 def test_many_options_and_ties(reading_of):
     rng = random.Random(6)
     questions = []
