@@ -79,6 +79,9 @@ def test_shipped_fold(material_of):
 def test_tokenisations(reading_of):
     assert normalised("Who hugs Richard?") == normalised("who hugs richard ?")
     assert raw("Who hugs Richard?")[-1] == "Richard?"
+    for word in ("हिन्दी", "שָׁלוֹם", "مُحَمَّد", "می\u200cخواهم", "don't", "e\u0323\u0302"):  # a mark ends no word
+        assert len(normalised(f"{word}. {word}")) == 3
+    assert normalised("cafe\u0301 İ") == normalised("CAFÉ İ")
     chinese = reading_of("pair", [Question(options=("猫坐在垫子上", "垫子坐在猫上"), answer=0)])
     english = reading_of("pair", [Question(options=("a cat", "cat a"), answer=0)])
     assert unspaced(chinese) and not unspaced(english)
