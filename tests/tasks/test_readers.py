@@ -251,6 +251,9 @@ def test_columns_left_out_are_named(tmp_path):
         ("{'text': ['a dog', 'a cat'], 'label': ['x', 'y']}", ("a dog", "a cat")),
         ('["a dog", "a cat"]', ("a dog", "a cat")),
         ("a dog | a cat", ("a dog", "a cat")),
+        ("a dog, or so; big | a cat", ("a dog, or so; big", "a cat")),
+        ("a dog, or so ;a cat;", ("a dog, or so", "a cat")),
+        ("a dog, a cat", ("a dog", "a cat")),
         ("['a dog' 'a cat']", None),  # as pandas writes an array: one text, no two candidates
         ("[a dog, a cat]", None),
         ("[" * 9999, None),

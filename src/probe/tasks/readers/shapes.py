@@ -138,12 +138,15 @@ def option_columns(columns: Mapping[str, str]) -> list[str]:
 
 
 def _written_out(text: str, column: str | None) -> Any:
-    """Candidates in one cell: JSON, a Python list (what pandas writes), or parts between bars, semicolons or commas."""
+    """Candidates in one cell: JSON, a Python list (what pandas writes), or parts between bars, else semicolons, else
+    commas: a comma between bars belongs to its candidate.
+    """
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         if not text.lstrip().startswith(("[", "{")):
-            return [part for part in re.split(r"\s*[|;]\s*|\s*,\s*", text) if part]
+            mark = next((mark for mark in "|;" if mark in text), ",")
+            return [part.strip() for part in text.split(mark) if part.strip()]
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
