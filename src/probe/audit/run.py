@@ -90,7 +90,7 @@ def audit(
     if shipped:
         progress("leaks")
         leaks = judge_leaks(
-            find_leaks(first, groups, *shipped[0]),
+            find_leaks(first, groups, *shipped[0], files=whole.files),
             chance=first.chance,
             margin=margin,
             best=best,

@@ -176,7 +176,7 @@ def pooled(readings: list[Reading]) -> Reading:
         notes=tuple(dict.fromkeys(notes)),
         **{
             name: sum(getattr(reading, name) for reading in readings)
-            for name in ("records", "used", "malformed", "unlabelled", "sampled_out")
+            for name in ("files", "records", "used", "malformed", "unlabelled", "sampled_out")
         },
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from probe.tasks.examples import alone
 from probe.tasks.readers.questions import SPLIT_NAMES, Question
 from probe.tasks.readers.tables import Record
 
@@ -195,12 +196,13 @@ def _own(record: Record, columns: Mapping[str, str]) -> Draft:
         prompt = tokens[:end]
         slots = {role: tokens[i] for role, i in positions.items() if i < end}
         answer = candidates.index(record["answer"])
+        pair_id, group = ("" if alone(name) else name for name in (str(record["pair_id"]), str(record["group"])))
         question = Question(
             prompt=" ".join(prompt),
             options=candidates,
             answer=answer,
-            pair_id=str(record["pair_id"]),
-            group=str(record["group"]),
+            pair_id=pair_id,
+            group=group,
             split=SPLIT_NAMES.get(str(record.get("split", "")), ""),
             slots=slots,
         )
