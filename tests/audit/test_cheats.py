@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -193,6 +196,23 @@ def shuffle(text, rng):
     words = text.split()
     rng.shuffle(words)
     return " ".join(words)
+
+
+def test_the_hash_of_words_is_in_no_answer():
+    """Python hashes strings anew in each process: features in the order of a set would be learned in another order."""
+    code = (
+        "from dataclasses import asdict; from probe.audit import audit; from probe.tasks.readers import read;"
+        "result = audit(read('winograd-fixed-order', max_questions=60));"
+        "print([asdict(f) for f in result.findings], result.order)"
+    )
+    env = {"PYTHONPATH": str(Path(__file__).parents[2] / "src"), "OMP_NUM_THREADS": "1"}
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, check=True, env=env | {"PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in "12"
+    }
+    assert len(found) == 1
 
 
 def test_equal_bags_are_exactly_at_chance(reading_of):
