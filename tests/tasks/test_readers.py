@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from probe.errors import NotThere, ProbeError
 from probe.tasks.readers import Question, Reading, pooled, read
+from probe.tasks.readers.labels import plain
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 PUBLIC = {
@@ -347,16 +348,20 @@ def test_rows_without_labels_are_counted(tmp_path):
         (["-2", "-1", "1"], ("-1", "-2", "1"), "read as a class"),
         ([-1, 0, 1, 2], ("0", "1", "2"), "read as none"),  # SNLI
         (["-1", "no", "yes"], ("no", "yes"), "read as none"),
+        (["-", "entailment", "neutral"], ("entailment", "neutral"), "label - is read as none"),  # SNLI
+        (["-", "+"], ("+", "-"), "label - is read as a class"),
+        (["-", "+", "0"], ("+", "-", "0"), "label - is read as a class"),
+        ([float("nan"), 0.0, 1.0], ("0", "1"), "NaN is read as none"),
         ([0, 1], ("0", "1"), ""),
     ],
 )
-def test_minus_one_is_a_class_or_no_label(tmp_path, labels, classes, note):
+def test_minus_one_or_a_dash_is_a_class_or_no_label(tmp_path, labels, classes, note):
     rows = [{"text": f"text {i}", "label": labels[i % len(labels)]} for i in range(60)]
     reading = accounted(read(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))))
     assert reading.classes == classes and note in "".join(reading.notes)
     assert reading.unlabelled == 60 - reading.used == (60 // len(labels) if "none" in note else 0)
     assert [reading.classes[q.answer] for q in reading.questions] == [
-        str(row["label"]) for row in rows if str(row["label"]) in classes
+        plain(row["label"]) for row in rows if plain(row["label"]) in classes
     ]
 
 

@@ -81,6 +81,9 @@ def read_table(records: Records, ledger: Ledger, format: str, mapping: Mapping[s
             continue
         label = draft.label
         missing = label in (-1, "-1") and shape.kind != "label"  # of classes, all labels together tell
+        if isinstance(label, float) and label != label:
+            ledger.note("the label NaN is read as none")
+            label = None
         if missing or label is None or (isinstance(label, str) and not label.strip()):
             ledger.unlabelled(number)
             continue
