@@ -38,8 +38,9 @@ def of_dataset(dataset: Dataset, source: str, ledger: Ledger) -> Reading:
     A task that has the name of one that ships, and asks something else, is said to.
     """
     name = dataset.name
-    ships = name in task_names() and load_task(name).digest == dataset.spec.digest
-    as_it_is = ", as it ships" if ships else ", changed from the one that ships" if name in task_names() else ""
+    as_it_is = (
+        ", as it ships" if dataset.spec.ships else ", changed from the one that ships" if name in task_names() else ""
+    )
     ledger.unit = "sentence"
     for question in of_examples(dataset.examples):
         ledger.add(question)
