@@ -278,6 +278,9 @@ def test_map_and_format(tmp_path):
     assert read(path, mapping={"good": "richtig", "bad": "falsch"}).questions[0].options == ("a b", "b a")
     with pytest.raises(ProbeError, match="richtig"):
         read(path, mapping={"good": "richtg", "bad": "falsch"})
+    row = {"text": "Who?", "option1": "x", "option2": "y", "all": ["Ann", "Bo"], "label": "Bo"}
+    found = read(written(tmp_path, "c.jsonl", json.dumps(row)), mapping={"options": "all"})
+    assert found.questions[0].options == ("Ann", "Bo")
     with pytest.raises(ProbeError, match="did you mean 'good'"):
         read(path, mapping={"goood": "richtig"})
     lines = written(tmp_path, "b.txt", "a b\nb a\n")
@@ -511,6 +514,14 @@ def test_pooled_refuses_different_kinds(tmp_path):
     with pytest.raises(ProbeError, match="pooled"):
         pooled([pair, label])
     accounted(pooled([pair, pair]))
+
+
+def test_problems_of_pooled_files_name_their_file(tmp_path):
+    names = ("a.jsonl", "b.jsonl")
+    one, two = (read(written(tmp_path, name, JSONL + "{broken")) for name in names)
+    assert [(p.record, Path(p.reason.split("(")[-1].rstrip(")")).name) for p in pooled([one, two]).problems] == [
+        (5, name) for name in names
+    ]
 
 
 def test_what_is_pooled_says_of_itself_what_all_say():

@@ -52,13 +52,16 @@ def audit(
         progress: told the name of each auditor as it starts.
 
     Raises:
-        ProbeError: a margin, a seed or a number of shuffles that is none, or readings that ask different things.
+        ProbeError: a margin, a seed or a number of shuffles that is none, readings that ask different things, or
+            questions that a model can't be asked.
     """
     if not 0 < margin < 0.5:
         raise ProbeError(f"--margin {margin}: a share above chance, between 0 and 0.5")
     if shuffles < 1:
         raise ProbeError(f"--shuffles {shuffles}: must be 1 or more")
     check_seed(seed)
+    if model is not None and reading.kind != "cloze":
+        raise ProbeError(f"{reading.source}: a model answers cloze questions; these are {reading.kind} questions")
     start = time.perf_counter()
     notes: list[str] = []
     whole = reading if against is None else _joined(reading, against)
@@ -116,8 +119,6 @@ def audit(
         seconds=0.0,
     )
     if model is not None:
-        if reading.kind != "cloze":
-            raise ProbeError(f"{reading.source}: a model answers cloze questions; these are {reading.kind} questions")
         progress("shuffles")
         words = materials[-1] if materials[-1].tokens == "raw" else cut("raw", raw)
         clusters = Clusters(index=among.index, seed=seed)

@@ -30,6 +30,8 @@ FAMILIES = {
 def renamed(names: Iterable[str], mapping: Mapping[str, str], source: str) -> dict[str, str]:
     """Lower-case column -> column as written, after `--map`. A mapped field hides every other name for it.
 
+    Mapped `options` hide the columns that hold one candidate each.
+
     >>> renamed(["Satz", "Klasse"], {"text": "Satz", "label": "Klasse"}, "f.csv")
     {'text': 'Satz', 'label': 'Klasse'}
     """
@@ -45,6 +47,8 @@ def renamed(names: Iterable[str], mapping: Mapping[str, str], source: str) -> di
         for alias in FAMILIES.get(field_name, ()):
             columns.pop(alias, None)
         columns.pop(column.lower(), None)
+    if "options" in mapping:
+        columns = {name: column for name, column in columns.items() if not shapes.NUMBERED.match(name)}
     for field_name, column in mapping.items():
         columns[FAMILIES[field_name][0] if field_name in FAMILIES else field_name] = column
     return columns
