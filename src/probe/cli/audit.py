@@ -77,7 +77,7 @@ def audit(
         raise ProbeError(f"--jobs {jobs}: must be 0 (as many as there are cores) or more")
     if run and model:
         raise ProbeError("--run and --model both name a model to ask; give one of them")
-    if shuffles is not None and not (run or model):
+    if shuffles and not (run or model):  # 0 is refused in any case
         raise ProbeError(f"--shuffles {shuffles}: of the prompts that a model is asked; give --run or --model as well")
     if tokenizer and tokens != "both":
         raise ProbeError("--tokens and --tokenizer both say how texts are cut; give one of them")
