@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from probe.audit import audit, trial
-from probe.tasks.dataset import make_dataset
-from probe.tasks.readers import Question
-from probe.tasks.readers.own import of_examples
+from probe.tasks.dataset import make_dataset, save_dataset
+from probe.tasks.examples import alone
+from probe.tasks.readers import Question, read
+from probe.tasks.readers.own import of_dataset, of_examples
+from probe.tasks.readers.questions import Ledger
 from probe.tasks.spec import load_task
 
 WORDS = [f"w{i}" for i in range(40)]
@@ -68,7 +70,7 @@ def test_what_is_only_trained_on_is_in_no_number(reading_of):
     result = audit(test, against=train)
     bag = result.finding("bag-of-words")
     assert (bag.n, bag.accuracy, bag.ungrouped, bag.pair_accuracy) == (200, 0.5, 0.5, 0.0)
-    assert result.ceiling.accuracy == 0.5 and result.ceiling.rows == 400 and result.ceiling_verdict[0] == "clean"
+    assert result.ceiling.accuracy == 0.5 and result.ceiling.rows == 200 and result.ceiling_verdict[0] == "clean"
     assert "yes" not in {token.feature for token in result.tokens} and result.verdict == "clean"
     assert result.order.bag == pytest.approx(1.0)
     assert result.clusters == 100 and result.groups.startswith("200 questions in 100 groups")
@@ -103,6 +105,41 @@ def test_a_declared_split_is_that_of_another_division(reading_of):
     dataset = make_dataset(load_task("winograd-hard"))
     train, test = (reading_of("cloze", of_examples(side)) for side in (dataset.train, dataset.held_out))
     assert audit(replace(test, declared_split="reversed-pair"), against=train).leaked
+
+
+@pytest.mark.parametrize("task", ["induction", "previous-token"])
+def test_two_draws_of_a_sequence_task_share_no_pairs(task, tmp_path):
+    """A sequence has no partner: its number is another's in another draw, as a task and as a file."""
+    spec = load_task(task, {"split.train": 60, "split.held_out": 60, "split.validation": 60})
+    drawn = [make_dataset(spec, seed) for seed in (0, 1)]
+    test, train = (of_dataset(dataset, task, Ledger(task)) for dataset in drawn)
+    result = audit(test, against=train)
+    assert not result.leaked and not any(leak.relation == "pair ids" for leak in result.leaks)
+    save_dataset(drawn[0], tmp_path / "set")
+    for question in (*test.questions, *read(tmp_path / "set" / "train.jsonl").questions):
+        assert not question.pair_id and not alone(question.group)
+
+
+@pytest.mark.parametrize("kind", ["pair", "cloze"])
+def test_pair_ids_that_start_anew_in_each_file_are_no_leak(kind, reading_of):
+    """A name alone joins nothing across files. With a bag or candidates in common it is the pair's other half."""
+
+    def made(side, flip=False):
+        names = [(f"{side}{i}", f"{side}{i} x") for i in range(60)]
+        if kind == "pair":
+            return [Question(options=(a, b), answer=0, pair_id=f"p{i}") for i, (a, b) in enumerate(names)]
+        verbs = ("met", "saw")[flip], "helped"
+        return [
+            Question(prompt=f"{a} {verbs[i % 2]} {b} {i}{side}", options=(a, b), answer=i % 2, pair_id=f"p{i}")
+            for i, (a, b) in enumerate(names)
+        ]
+
+    def torn(test, train):
+        leaks = audit(reading_of(kind, test), against=reading_of(kind, train)).leaks
+        return next(leak.leaked for leak in leaks if leak.relation == "pair ids")
+
+    assert not torn(made("a"), made("b"))
+    assert torn(made("a"), made("a", flip=True))
 
 
 def test_learners_are_refitted_against_a_training_set_too(reading_of, monkeypatch):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -121,6 +124,23 @@ def test_labels(reading_of):
     assert audit(reading_of("label", coin, ("no", "yes"))).verdict in ("clean", "underpowered")
 
 
+def test_a_token_of_labelled_texts_is_tested_against_their_share(material_of):
+    """Labels dealt 60 to 40 at random: no token tells. One that does is seen, and its absence is no guess of 1/2."""
+    rng = random.Random(12)
+    texts = [" ".join(rng.sample(WORDS, 8)) for _ in range(600)]
+    coin = [Question(prompt=text, options=(), answer=int(i % 5 > 1)) for i, text in enumerate(texts)]
+    found = material_of("label", coin, ("no", "yes"))
+    assert min(token.p for token in single.z_scores(found)) > 0.2
+    folds = grouped_folds(np.arange(600))
+    assert np.mean(single.best_token(bags.words)(found, folds).credit) == pytest.approx(0.6, abs=0.03)
+    told = [replace(q, prompt=f"{q.prompt} not") if not q.answer and i % 2 else q for i, q in enumerate(coin)]
+    found = material_of("label", told, ("no", "yes"))
+    first = single.z_scores(found)[0]
+    assert (first.feature, first.right, first.n) == ("not", 0, 120)
+    assert first.z == pytest.approx(-120 * 0.6 / np.sqrt(120 * 0.6 * 0.4))
+    assert np.mean(single.best_token(bags.words)(found, folds).credit) == pytest.approx(0.8)
+
+
 def test_many_options_and_ties(reading_of):
     rng = random.Random(6)
     questions = []
@@ -178,6 +198,23 @@ def shuffle(text, rng):
     return " ".join(words)
 
 
+def test_the_hash_of_words_is_in_no_answer():
+    """Python hashes strings anew in each process: features in the order of a set would be learned in another order."""
+    code = (
+        "from dataclasses import asdict; from probe.audit import audit; from probe.tasks.readers import read;"
+        "result = audit(read('winograd-fixed-order', max_questions=60));"
+        "print([asdict(f) for f in result.findings], result.order)"
+    )
+    env = {"PYTHONPATH": str(Path(__file__).parents[2] / "src"), "OMP_NUM_THREADS": "1"}
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, check=True, env=env | {"PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in "12"
+    }
+    assert len(found) == 1
+
+
 def test_equal_bags_are_exactly_at_chance(reading_of):
     rng = random.Random(7)
     questions = []
@@ -199,6 +236,17 @@ def test_ceiling_oracles(material_of):
         Question(prompt="b saw a", options=("b", "a"), answer=0),
     ]
     assert ceiling(material_of("cloze", cloze)).accuracy == pytest.approx(2 / 3)
+
+
+def test_no_choice_between_two_bags_beats_the_ceiling(material_of):
+    """Which of two is right may depend on both: the shorter of two, or a > b > c > a, is no table of sentences."""
+    longer = [Question(options=("very " * k + "good", "very " * (k + 1) + "good"), answer=0) for k in range(60)]
+    assert ceiling(material_of("pair", longer)).accuracy == 1.0
+    circle = [Question(options=options, answer=0) for options in (("a", "b"), ("b", "c"), ("c", "a"))]
+    assert ceiling(material_of("pair", circle * 2)).accuracy == 1.0
+    both_ways = [Question(options=options, answer=0) for options in (("a b", "c"), ("c", "b a"), ("a b", "c"))]
+    found = ceiling(material_of("pair", both_ways))
+    assert (found.accuracy, found.with_last, found.repeated) == (pytest.approx(2 / 3), 1.0, 1.0)
 
 
 def test_the_learner_is_logistic_regression_on_differences(material_of):

@@ -58,6 +58,15 @@ def test_one_template_for_all_is_no_relation(material_of):
     assert groups.count == 40 and "templates" in groups.left_out
 
 
+def test_a_training_set_of_other_templates_makes_one_template_no_relation(reading_of):
+    """What joins nearly all that is asked is left out, however little it joins of what is only trained on."""
+    asked = [Question(prompt=f"a{i} saw b{i}", options=(f"a{i}", f"b{i}"), answer=i % 2) for i in range(40)]
+    train = [Question(prompt=f"c{i} verb{i // 2} d{i}", options=(f"c{i}", f"d{i}"), answer=i % 2) for i in range(400)]
+    mask = np.arange(440) < 40
+    groups = find_groups(material(reading_of("cloze", [*asked, *train]), "normalised", normalised, mask))
+    assert groups.left_out == ("templates",) and groups.among(mask).count == 40
+
+
 def test_templates_of_a_few_questions_each_are_a_relation(material_of):
     questions = [
         Question(prompt=f"the {a}{i} verb{i} the {b}{i}", options=(f"{a}{i}", f"{b}{i}"), answer=k)
@@ -79,6 +88,9 @@ def test_shipped_fold(material_of):
 def test_tokenisations(reading_of):
     assert normalised("Who hugs Richard?") == normalised("who hugs richard ?")
     assert raw("Who hugs Richard?")[-1] == "Richard?"
+    for word in ("हिन्दी", "שָׁלוֹם", "مُحَمَّد", "می\u200cخواهم", "don't", "e\u0323\u0302"):  # a mark ends no word
+        assert len(normalised(f"{word}. {word}")) == 3
+    assert normalised("cafe\u0301 İ") == normalised("CAFÉ İ")
     chinese = reading_of("pair", [Question(options=("猫坐在垫子上", "垫子坐在猫上"), answer=0)])
     english = reading_of("pair", [Question(options=("a cat", "cat a"), answer=0)])
     assert unspaced(chinese) and not unspaced(english)

@@ -83,3 +83,9 @@ def test_syntaxgym_is_too_small_to_say_much(public):
     assert result.verdict == "underpowered" and result.clusters == 19
     chosen = read(public("syntaxgym/npi_src_any.json"), mapping={"good": "neg_pos", "bad": "pos_pos"})
     assert audit(chosen).finding("bag-of-words").accuracy == 1.0  # "no" against "the"
+
+
+def test_the_ceiling_is_above_all_that_is_order_blind(public):
+    result = audit(read(public("syntaxgym/npi_src_any.json")))
+    assert result.finding("length").accuracy > 0.8
+    assert all(f.accuracy <= result.ceiling.accuracy for f in result.deciding)

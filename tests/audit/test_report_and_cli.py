@@ -14,7 +14,7 @@ import pytest
 
 from probe.audit import audit
 from probe.cli.audit import audit as command
-from probe.cli.audit_jobs import mapping
+from probe.cli.audit_jobs import Job, mapping, work
 from probe.errors import CheckFailed, NotThere, ProbeError
 from probe.report.audit import escaped, markdown, page, plain, terminal
 from probe.tasks.readers import Question, read
@@ -29,7 +29,7 @@ def evil():
         Question(options=(f"{EVIL} right {i} {EVIL}", f"wrong {i} &amp; {EVIL}"), answer=0) for i in range(60)
     )
     reading = replace(reading, source=EVIL, format=EVIL, kind="pair", declared_split="", notes=(EVIL,))
-    return audit(replace(reading, questions=questions))
+    return audit(replace(reading, questions=questions), against=replace(reading, questions=questions[:9]))
 
 
 class Tags(HTMLParser):
@@ -75,7 +75,9 @@ def test_escaping():
 
 def run(*argv, **options):
     defaults = dict(against="", pool=False, format="", map=None, encoding="", strict=False, margin=0.05, tokens="both")
-    defaults |= dict(tokenizer="", max_questions=20_000, seed=0, run="", shuffles=2, jobs=1, fail_on=None, markdown="")
+    defaults |= dict(
+        tokenizer="", max_questions=20_000, seed=0, run="", shuffles=None, jobs=1, fail_on=None, markdown=""
+    )
     defaults |= dict(html="", json=False, details=False, quiet=True)
     command(list(argv), **{**defaults, **options})
 
@@ -106,6 +108,36 @@ def test_exit_codes(tmp_path, capsys):
             run(str(bad) if not options else "winograd-collocation", **options)
         assert error.value.exit_code == 2 and "\n" not in str(error.value)
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"shuffles": 3}, "--run or --model"),
+        ({"tokens": "raw", "tokenizer": "tokenizer.json"}, "--tokens and --tokenizer"),
+        ({"format": "csv"}, "--format"),
+        ({"map": ["good=a"]}, "--map"),
+        ({"encoding": "latin-1"}, "--encoding"),
+    ],
+)
+def test_no_option_is_ignored(options, said):
+    with pytest.raises(ProbeError, match=said):
+        run("winograd-collocation", **options)
+
+
+def test_what_a_model_is_not_asked_is_refused_before_anything_is_counted(monkeypatch):
+    monkeypatch.setattr("probe.audit.run.try_all", lambda *_, **__: pytest.fail("counted"))
+    pair = Question(options=("a b", "b a"), answer=0)
+    three = Question(prompt="who", options=("a", "b", "c"), answer=0)
+    for question, kind, said in ((pair, "pair", "pair questions"), (three, "cloze", "two candidates")):
+        reading = replace(read("winograd-easy"), kind=kind, questions=(question,) * 30)
+        monkeypatch.setattr("probe.cli.audit_jobs.read", lambda *_, reading=reading, **__: reading)
+        job = Job(
+            sources=("x",), against="", format=None, mapping={}, encoding=None, strict=False, margin=0.05,
+            tokens="both", tokenizer="", max_questions=100, seed=0, shuffles=5,
+        )  # fmt: skip
+        with pytest.raises(ProbeError, match=said):
+            work(job, lambda prompts, options: ["a"] * len(prompts))
 
 
 def test_one_bad_file_does_not_stop_the_others(tmp_path, capsys):

@@ -71,6 +71,13 @@ def test_every_task_is_what_it_declares(task):
     assert bool(spec.allows) == (result.verdict != "clean")
 
 
+def test_a_place_that_answers_makes_no_bag_sufficient():
+    """Induction: the candidate mentioned first is always right, and no trained bag is above chance."""
+    result = claims_of("induction")
+    assert result.finding("candidate-position").accuracy == result.ceiling.accuracy == 1.0
+    assert result.ceiling_verdict[0] == "open"
+
+
 def test_a_claim_can_fail():
     """Declared the other way round, or not at all, the same sentences are misdeclared."""
     easy, hard = read("winograd-easy"), read("winograd-hard")

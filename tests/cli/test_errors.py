@@ -80,6 +80,7 @@ WRONG = [
 WRONG += [
     (["audit", "winograd-hard", "--seed", "-1"], 2, ["seed = -1"]),
     (["audit", "winograd-hard", "--shuffles", "0"], 2, ["--shuffles 0", "1 or more"]),
+    (["audit", "winograd-hard", "--shuffles", "3"], 2, ["--shuffles 3", "--run or --model"]),
     (["audit", "winograd-hard", "--jobs", "-1"], 2, ["--jobs -1"]),
     (["generate-task", "winograd-hard", "--seed", "-1"], 2, ["seed = -1"]),
     (["train", "--seed", "1", "--seeds", "0-3"], 2, ["--seed and --seeds"]),

@@ -154,6 +154,14 @@ def test_the_datasheet_says_what_was_counted():
     assert "language: zxx" in datasheet(make_dataset(load_task("induction")))
 
 
+def test_the_datasheet_names_a_command_only_if_it_makes_the_same(task_file):
+    command = "`probe generate-task winograd-hard --seed 0`"
+    changed = load_task("winograd-hard", {"split.held_out": 0.3})
+    assert command in datasheet(make_dataset(load_task("winograd-hard")))
+    assert command not in datasheet(make_dataset(changed)) and "task.json" in datasheet(make_dataset(changed))
+    assert "generate-task small" not in datasheet(make_dataset(load_task(task_file())))
+
+
 def test_words_cannot_break_out_of_the_datasheet(task_file):
     path = task_file(('title = "Small"', 'title = "<script>alert(1)</script> | *x*"'), ('"ant"', '"`ant`"'))
     sheet = datasheet(make_dataset(load_task(path)))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from probe.errors import NotThere, ProbeError
 from probe.tasks.readers import Question, Reading, pooled, read
+from probe.tasks.readers.labels import plain
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 PUBLIC = {
@@ -211,6 +212,39 @@ def test_choices_of_other_shapes(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("row", "prompt"),
+    [
+        ({"prompt": "Who barks?", "correct": "the dog", "incorrect": "a cat"}, "Who barks?"),
+        ({"query": "what barks", "positive": "dogs do", "negative": "cats do"}, "what barks"),
+        ({"question": "Who barks?", "sentence": "Dogs do.", "label": 0}, "Dogs do.\nWho barks?"),  # QNLI
+        ({"question": "do dogs bark", "passage": "Dogs bark.", "answer": True}, "Dogs bark.\ndo dogs bark"),  # BoolQ
+        ({"premise": "a", "hypothesis": "b", "question": "c?", "label": 0}, "a\nb\nc?"),
+        ({"sentence1": "a", "sentence2": "b", "query": "c?", "label": 0}, "a\nb\nc?"),
+    ],
+)
+def test_no_half_of_a_question_is_dropped(tmp_path, row, prompt):
+    other = {key: value for key, value in {"label": 1, "answer": False, "correct": "zebras"}.items() if key in row}
+    reading = accounted(read(written(tmp_path, "a.jsonl", f"{json.dumps(row)}\n{json.dumps(row | other)}")))
+    assert [q.prompt for q in reading.questions] == [prompt] * 2 and reading.kind != "pair"
+
+
+def test_right_and_wrong_answers_to_a_text_are_sorted(tmp_path):
+    """Right first, an option's index would be the answer."""
+    rows = [{"prompt": "Who barks?", "correct": right, "incorrect": "a cat"} for right in ("a dog", "a bear")]
+    reading = accounted(read(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))))
+    assert [(q.options, q.right) for q in reading.questions] == [
+        (("a cat", "a dog"), "a dog"),
+        (("a bear", "a cat"), "a bear"),
+    ]
+
+
+def test_columns_left_out_are_named(tmp_path):
+    rows = [{"text": "a", "goal": "b", "label": x, "answer": "c", "idx": x} for x in (0, 1)]
+    assert "'goal', 'answer'" in read(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))).notes[0]
+    assert not read(written(tmp_path, "b.jsonl", JSONL)).notes
+
+
+@pytest.mark.parametrize(
     ("cell", "options"),
     [
         ("['a dog', 'a cat']", ("a dog", "a cat")),  # as pandas writes a list
@@ -218,6 +252,9 @@ def test_choices_of_other_shapes(tmp_path):
         ("{'text': ['a dog', 'a cat'], 'label': ['x', 'y']}", ("a dog", "a cat")),
         ('["a dog", "a cat"]', ("a dog", "a cat")),
         ("a dog | a cat", ("a dog", "a cat")),
+        ("a dog, or so; big | a cat", ("a dog, or so; big", "a cat")),
+        ("a dog, or so ;a cat;", ("a dog, or so", "a cat")),
+        ("a dog, a cat", ("a dog", "a cat")),
         ("['a dog' 'a cat']", None),  # as pandas writes an array: one text, no two candidates
         ("[a dog, a cat]", None),
         ("[" * 9999, None),
@@ -241,6 +278,9 @@ def test_map_and_format(tmp_path):
     assert read(path, mapping={"good": "richtig", "bad": "falsch"}).questions[0].options == ("a b", "b a")
     with pytest.raises(ProbeError, match="richtig"):
         read(path, mapping={"good": "richtg", "bad": "falsch"})
+    row = {"text": "Who?", "option1": "x", "option2": "y", "all": ["Ann", "Bo"], "label": "Bo"}
+    found = read(written(tmp_path, "c.jsonl", json.dumps(row)), mapping={"options": "all"})
+    assert found.questions[0].options == ("Ann", "Bo")
     with pytest.raises(ProbeError, match="did you mean 'good'"):
         read(path, mapping={"goood": "richtig"})
     lines = written(tmp_path, "b.txt", "a b\nb a\n")
@@ -311,16 +351,20 @@ def test_rows_without_labels_are_counted(tmp_path):
         (["-2", "-1", "1"], ("-1", "-2", "1"), "read as a class"),
         ([-1, 0, 1, 2], ("0", "1", "2"), "read as none"),  # SNLI
         (["-1", "no", "yes"], ("no", "yes"), "read as none"),
+        (["-", "entailment", "neutral"], ("entailment", "neutral"), "label - is read as none"),  # SNLI
+        (["-", "+"], ("+", "-"), "label - is read as a class"),
+        (["-", "+", "0"], ("+", "-", "0"), "label - is read as a class"),
+        ([float("nan"), 0.0, 1.0], ("0", "1"), "NaN is read as none"),
         ([0, 1], ("0", "1"), ""),
     ],
 )
-def test_minus_one_is_a_class_or_no_label(tmp_path, labels, classes, note):
+def test_minus_one_or_a_dash_is_a_class_or_no_label(tmp_path, labels, classes, note):
     rows = [{"text": f"text {i}", "label": labels[i % len(labels)]} for i in range(60)]
     reading = accounted(read(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))))
     assert reading.classes == classes and note in "".join(reading.notes)
     assert reading.unlabelled == 60 - reading.used == (60 // len(labels) if "none" in note else 0)
     assert [reading.classes[q.answer] for q in reading.questions] == [
-        str(row["label"]) for row in rows if str(row["label"]) in classes
+        plain(row["label"]) for row in rows if plain(row["label"]) in classes
     ]
 
 
@@ -470,6 +514,14 @@ def test_pooled_refuses_different_kinds(tmp_path):
     with pytest.raises(ProbeError, match="pooled"):
         pooled([pair, label])
     accounted(pooled([pair, pair]))
+
+
+def test_problems_of_pooled_files_name_their_file(tmp_path):
+    names = ("a.jsonl", "b.jsonl")
+    one, two = (read(written(tmp_path, name, JSONL + "{broken")) for name in names)
+    assert [(p.record, Path(p.reason.split("(")[-1].rstrip(")")).name) for p in pooled([one, two]).problems] == [
+        (5, name) for name in names
+    ]
 
 
 def test_what_is_pooled_says_of_itself_what_all_say():

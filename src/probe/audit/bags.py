@@ -22,7 +22,7 @@ def words(material: Material, i: int) -> list[Features]:
         return [dict.fromkeys(option, 1.0) for option in material.options[i]]
     if material.kind == "label":
         return [dict.fromkeys(material.prompts[i], 1.0)]
-    prompt = set(material.prompts[i])
+    prompt = sorted(set(material.prompts[i]))
     rows = []
     for k, option in enumerate(material.options[i]):
         name = " ".join(option)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from probe.audit.groups import bag
-from probe.audit.material import Material
+from probe.audit.material import Material, Tokens
+
+EQUAL = "equal"
+"""The answer where both sentences look the same, so that none can be named."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ceiling:
     """Σ over bags of the largest answer count, divided by all rows (pooled over splits).
 
-    For pairs a row is one sentence with the answer right or wrong; otherwise the answer is a candidate or a class.
+    The answer is a candidate or a class. Of two sentences a reader sees two bags at once, in no order, and says which
+    is right: a table of single sentences would be no bound (the shorter of "very good", "very very good" may always be
+    right). Equal bags earn 1/2.
     """
 
     accuracy: float
@@ -31,8 +36,8 @@ class Ceiling:
     def verdict(self, chance: float, margin: float, best: float) -> tuple[str, str]:
         """`clean` is a proof here; `bag-sufficient` a property of the task, not always a defect.
 
-        Where bags hardly repeat the count alone can't tell; `best`, what a trained order-blind auditor reaches on
-        words it was not trained on, can.
+        Where bags hardly repeat the count alone can't tell; `best`, what a trained auditor that sees no place reaches
+        on words it was not trained on, can.
         """
         if self.accuracy <= chance + margin:
             return "clean", f"no order-blind answer can exceed {self.accuracy:.3f} on these rows: an exact count"
@@ -57,30 +62,36 @@ def ceiling(material: Material) -> Ceiling:
     >>> ceiling(make(reading, "normalised", normalised)).accuracy
     0.5
     """
-    table: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
-    last: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
-    equal = 0
-    for i in range(len(material)):
-        if material.kind == "pair":
-            bags = [bag(option) for option in material.options[i]]
-            equal += len(set(bags)) == 1
-            for k, option in enumerate(material.options[i]):
-                table[bags[k]][k == material.answers[i]] += 1
-                last[(bags[k], option[-1:])][k == material.answers[i]] += 1
-            continue
-        prompt = material.prompts[i]
-        if material.kind == "cloze":
-            key, answer = (bag(prompt), frozenset(material.options[i])), material.options[i][material.answers[i]]
-        else:
-            key, answer = bag(prompt), int(material.answers[i])
-        table[key][answer] += 1
-        last[(key, prompt[-1:])][answer] += 1
-    rows = sum(counts.total() for counts in table.values())
+    rows = len(material)
+    table, last = (_table(material, seen) for seen in (bag, _with_last))
     return Ceiling(
-        accuracy=sum(max(counts.values()) for counts in table.values()) / rows,
-        with_last=sum(max(counts.values()) for counts in last.values()) / rows,
+        accuracy=sum(_most(counts) for counts in table.values()) / rows,
+        with_last=sum(_most(counts) for counts in last.values()) / rows,
         bags=len(table),
         rows=rows,
         repeated=sum(counts.total() for counts in table.values() if counts.total() > 1) / rows,
-        equal_bags=equal / len(material) if material.kind == "pair" else 0.0,
+        equal_bags=sum(counts[EQUAL] for counts in table.values()) / rows,
     )
+
+
+def _with_last(tokens: Tokens) -> Hashable:
+    return bag(tokens), tokens[-1:]
+
+
+def _table(material: Material, seen: Callable[[Tokens], Hashable]) -> dict[Hashable, Counter[Hashable]]:
+    """What a reader sees of a question -> how often each answer was right."""
+    table: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
+    for prompt, options, answer in zip(material.prompts, material.options, material.answers, strict=True):
+        if material.kind == "pair":
+            sides = [seen(option) for option in options]
+            table[frozenset(sides)][EQUAL if sides[0] == sides[1] else sides[answer]] += 1
+        elif material.kind == "cloze":
+            table[seen(prompt), frozenset(options)][options[answer]] += 1
+        else:
+            table[seen(prompt)][int(answer)] += 1
+    return table
+
+
+def _most(counts: Counter[Hashable]) -> float:
+    """How many of these rows the best answer gets right."""
+    return counts[EQUAL] / 2 if EQUAL in counts else max(counts.values())

@@ -166,7 +166,7 @@ def fixed_order(material: Material, folds: Sequence[Fold]) -> Answers:
             if i not in ahead:
                 return [{}, {}]
             labels = ("first", "second") if ahead[i] else ("second", "first")
-            return [{f"{label} × {word}": 1.0 for word in set(m.prompts[i])} for label in labels]
+            return [{f"{label} × {word}": 1.0 for word in sorted(set(m.prompts[i]))} for label in labels]
 
         design = differences(material, features, keep=False)
         margin[test] = design.rows[test] @ fit_two(design.rows[train])

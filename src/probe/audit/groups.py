@@ -107,7 +107,7 @@ def find_groups(material: Material) -> Groups:
     """Join questions by every relation; pair ids and identical bags always, the others while enough components remain.
 
     Enough is 20, or a tenth of the questions; and no component may hold more than a third of them, or a fold would
-    have no other side.
+    have no other side. A training set given apart makes neither easier: both hold of the questions asked, too.
     """
     union = _Union(len(material))
     used, left_out = [], []
@@ -119,15 +119,18 @@ def find_groups(material: Material) -> Groups:
         trial.parent = list(union.parent)
         trial.join(keys)
         index = _index(trial)
-        sizes = np.bincount(index)
-        if name in ("pair ids", "identical bags") or (
-            len(sizes) >= min(MIN_GROUPS, max(2, len(material) / 10)) and sizes.max() <= len(material) / 3
-        ):
+        if name in ("pair ids", "identical bags") or (_spread(index) and _spread(index[material.asked])):
             union = trial
             used.append(name)
         else:
             left_out.append(name)
     return Groups(index=_index(union), used=tuple(used), left_out=tuple(left_out))
+
+
+def _spread(index: NDArray[np.int64]) -> bool:
+    """Whether enough components are there, and none too large."""
+    sizes = np.unique(index, return_counts=True)[1]
+    return len(sizes) >= min(MIN_GROUPS, max(2, len(index) / 10)) and sizes.max() <= len(index) / 3
 
 
 def _index(union: _Union) -> NDArray[np.int64]:

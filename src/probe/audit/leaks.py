@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from probe.audit.groups import Groups, bag, relations
+from probe.audit.groups import Groups, Indices, bag, relations
 from probe.audit.material import NO_ROLE, Material
 from probe.audit.statistics import Clusters, Interval, cluster_bootstrap
 
@@ -27,6 +27,8 @@ BOTH_SIDES = {
     "pair ids": "have their pair's other half in train",
 }
 """Relations that are leaks whatever a lookup of them scores."""
+AKIN = ("identical bags", "candidates", "templates")
+"""What the two halves of a pair have in common."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +46,15 @@ class Leak:
     reason: str = ""
 
 
-def find_leaks(material: Material, groups: Groups, train: NDArray[np.int64], test: NDArray[np.int64]) -> list[Leak]:
-    """Every relation with its share, flip rate and lookup accuracy; `judge` decides which are leaks."""
+def find_leaks(material: Material, groups: Groups, train: Indices, test: Indices, *, files: int = 1) -> list[Leak]:
+    """Every relation with its share, flip rate and lookup accuracy; `judge` decides which are leaks.
+
+    Of several `files`, whose pair ids may each start anew, only those ids count that join what is akin besides.
+    """
     keys = {"word for word": [[_whole(material, i)] for i in range(len(material))]}
     keys |= {name: own for name, own in relations(material).items() if name not in groups.left_out}
+    if files > 1 and "pair ids" in keys:
+        keys["pair ids"] = _akin(keys, train, test)
     clusters = Clusters(index=groups.index)
     found = []
     for name, own in keys.items():
@@ -73,6 +80,20 @@ def find_leaks(material: Material, groups: Groups, train: NDArray[np.int64], tes
                 lookup=cluster_bootstrap(credit, clusters),
             )
         )
+    return found
+
+
+def _akin(keys: dict[str, list[list[Hashable]]], train: Indices, test: Indices) -> list[list[Hashable]]:
+    """The pair ids, without those of test questions that share no bag, candidates or template with their namesake."""
+    ids = keys["pair ids"]
+    marks = [{(name, key) for name in AKIN if name in keys for key in keys[name][i]} for i in range(len(ids))]
+    namesakes: dict[Hashable, set[Hashable]] = defaultdict(set)
+    for i in train:
+        for name in ids[i]:
+            namesakes[name] |= marks[i]
+    found = list(ids)
+    for i in test:
+        found[i] = [name for name in ids[i] if namesakes[name] & marks[i]]
     return found
 
 

@@ -52,5 +52,5 @@ def mention_and_word(material: Material, i: int) -> list[Features]:
     mentions = material.mentions[i]
     ranks = {m: rank for rank, m in enumerate(sorted(m for m in mentions if m != NO_ROLE))}
     names = [f"mention {ranks[m] + 1}" if m != NO_ROLE else "not mentioned" for m in mentions]
-    prompt = set(material.prompts[i])
+    prompt = sorted(set(material.prompts[i]))
     return [{f"{name} × {word}": 1.0 for word in prompt} | {name: 1.0} for name in names]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -16,7 +17,10 @@ from probe.tasks.readers.questions import Question, Reading
 
 Tokens = tuple[str, ...]
 Tokenizer = Callable[[str], Sequence[str]]
-_WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
+_MARKS = "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c) in ("Mn", "Mc"))
+_JOINED = _MARKS + "\u200c\u200d"
+"""What continues a word and is no letter to `re`: vowel signs of Hindi, points of Hebrew and Arabic, joiners."""
+_WORD = re.compile(rf"\w[\w{_JOINED}]*(?:['’]\w[\w{_JOINED}]*)*|[^\w\s]")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 NO_ROLE = -1
 
@@ -26,8 +30,10 @@ def normalised(text: str) -> Tokens:
 
     >>> normalised("Who hugs Richard?")
     ('who', 'hugs', 'richard', '?')
+    >>> normalised("यह हिन्दी है।")
+    ('यह', 'हिन्दी', 'है', '।')
     """
-    return tuple(_WORD.findall(text.lower()))
+    return tuple(_WORD.findall(unicodedata.normalize("NFC", text.lower())))
 
 
 def raw(text: str) -> Tokens:

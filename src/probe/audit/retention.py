@@ -48,8 +48,8 @@ class Certificate:
     """Whether any shuffle changed any answer.
 
     `invariant` is the share of questions whose answer is the same under all shuffles. Where that is all of them, the
-    rule of three bounds the share of (question, shuffle) at which the answer would change: below 3 / questions at 95 %
-    (questions, not shuffles, are independent).
+    rule of three bounds the share of (question, shuffle) at which the answer would change: below 3 / groups at 95 %
+    (groups, neither questions nor shuffles, are independent).
     """
 
     invariant: float
@@ -128,7 +128,7 @@ def shuffle_retention(
     after[keep] = total / max(1, shuffles)
     before, later = cluster_bootstrap(intact, clusters), cluster_bootstrap(after, clusters)
     kept, low, high = _retention(intact, after, clusters, material.chance)
-    n = len(keep)
+    n, groups = len(keep), len(np.unique(clusters.index[keep]))
     invariant = float(same.mean()) if n else math.nan
     return (
         Retention(
@@ -143,7 +143,7 @@ def shuffle_retention(
         ),
         Certificate(
             invariant=invariant,
-            changed_at_most=min(1.0, 3 / n) if n and invariant == 1.0 else 1.0 - invariant,
+            changed_at_most=min(1.0, 3 / groups) if n and invariant == 1.0 else 1.0 - invariant,
             n=n,
             shuffles=shuffles,
         ),

@@ -10,7 +10,7 @@ import numpy as np
 
 from probe.audit.ceiling import ceiling
 from probe.audit.conclude import conclude
-from probe.audit.declared import declared, undeclared
+from probe.audit.declared import SEES_A_PLACE, declared, undeclared
 from probe.audit.groups import describe, find_groups, shipped_fold
 from probe.audit.leaks import Leak, find_leaks
 from probe.audit.leaks import judge as judge_leaks
@@ -52,13 +52,16 @@ def audit(
         progress: told the name of each auditor as it starts.
 
     Raises:
-        ProbeError: a margin, a seed or a number of shuffles that is none, or readings that ask different things.
+        ProbeError: a margin, a seed or a number of shuffles that is none, readings that ask different things, or
+            questions that a model can't be asked.
     """
     if not 0 < margin < 0.5:
         raise ProbeError(f"--margin {margin}: a share above chance, between 0 and 0.5")
     if shuffles < 1:
         raise ProbeError(f"--shuffles {shuffles}: must be 1 or more")
     check_seed(seed)
+    if model is not None and reading.kind != "cloze":
+        raise ProbeError(f"{reading.source}: a model answers cloze questions; these are {reading.kind} questions")
     start = time.perf_counter()
     notes: list[str] = []
     whole = reading if against is None else _joined(reading, against)
@@ -83,12 +86,14 @@ def audit(
     progress("ceiling")
     asked, among = first.only_asked(), groups.among(target)
     exact = ceiling(asked)
-    best = max((f.accuracy for f in findings if f.counts and f.tokens == first.tokens), default=first.chance)
+    deciding = [f for f in findings if f.counts and f.tokens == first.tokens]
+    best = max((f.accuracy for f in deciding), default=first.chance)
+    by_bag = max((f.accuracy for f in deciding if f.auditor not in SEES_A_PLACE), default=first.chance)
     leaks: list[Leak] = []
     if shipped:
         progress("leaks")
         leaks = judge_leaks(
-            find_leaks(first, groups, *shipped[0]),
+            find_leaks(first, groups, *shipped[0], files=whole.files),
             chance=first.chance,
             margin=margin,
             best=best,
@@ -105,7 +110,7 @@ def audit(
         groups=describe(among, len(asked)) + _trained_on(first, against),
         clusters=among.count,
         ceiling=exact,
-        ceiling_verdict=exact.verdict(first.chance, margin, best),
+        ceiling_verdict=exact.verdict(first.chance, margin, by_bag),
         findings=tuple(findings),
         leaks=tuple(leaks),
         order=order_bits(asked, among),
@@ -114,8 +119,6 @@ def audit(
         seconds=0.0,
     )
     if model is not None:
-        if reading.kind != "cloze":
-            raise ProbeError(f"{reading.source}: a model answers cloze questions; these are {reading.kind} questions")
         progress("shuffles")
         words = materials[-1] if materials[-1].tokens == "raw" else cut("raw", raw)
         clusters = Clusters(index=among.index, seed=seed)

@@ -1,7 +1,8 @@
 """Cheat: a single feature. One token, a candidate's name, place, count, frequency or length.
 
 Each is a map to features so small that its name is the explanation. `best_token` picks the one token that tells most on
-the training side and answers with it alone; `z_scores` lists them all with a test: z = (p̂ − p₀) / √(p₀(1 − p₀)/n).
+the training side and answers with it alone; `z_scores` lists them all with a test: z = (p̂ − p₀) / √(p₀(1 − p₀)/n),
+where p₀ is 1/2, of labelled texts the share of class 1.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from probe.audit import bags
 from probe.audit.choice import (
     ALWAYS,
     Answers,
+    Design,
     FeatureMap,
     Features,
+    Rows,
     choose_many,
     differences,
     from_margin,
@@ -27,7 +30,7 @@ from probe.audit.choice import (
 )
 from probe.audit.groups import Fold, Indices
 from probe.audit.material import NO_ROLE, Material
-from probe.audit.statistics import holm
+from probe.audit.statistics import Array, holm
 
 
 def prior(material: Material, i: int) -> list[Features]:
@@ -118,40 +121,51 @@ def _placed(text: tuple[str, ...]) -> Features:
 
 
 def best_token(features: FeatureMap):
-    """An auditor that answers with the one feature that tells most on the training side; without it, it guesses."""
+    """An auditor that answers with the one feature that tells most on the training side.
+
+    Without it, it guesses; of a labelled text, as the classes are distributed in training.
+    """
 
     def answer(material: Material, folds: Sequence[Fold]) -> Answers:
         if not material.two_way:
             return nothing(len(material))
-        design = differences(material, features, at_least=4)
-        if not design.names:
-            return from_margin(np.where(_tested(len(material), folds), 0.0, np.nan))
-        signs = design.rows.copy()
-        signs.data = np.sign(signs.data)
-        if ALWAYS in design.names:  # with labels the majority is the floor, not a token
-            signs = signs[:, [j for j, name in enumerate(design.names) if name != ALWAYS]]
+        signs = _signs(material, features).rows
+        sides = np.where(material.answers, 1, -1) if material.kind == "label" else np.ones(len(material))
         margin = np.full(len(material), np.nan)
         for train, test in folds:
-            sums = np.asarray(signs[train].sum(axis=0)).ravel()
-            counts = np.asarray(abs(signs[train]).sum(axis=0)).ravel()
-            if counts.size == 0:
-                margin[test] = 0.0
-                continue
-            z = sums / np.sqrt(np.maximum(counts, 1))
-            best = int(np.abs(z).argmax())
-            weight = math.log((counts[best] + abs(sums[best]) + 1) / (counts[best] - abs(sums[best]) + 1))
-            margin[test] = np.sign(z[best]) * weight * signs[test][:, [best]].toarray().ravel()
+            margin[test] = sides[test] * _logit(len(train) * _share(material, train), len(train))
+            right, n, z = _told(signs[train], _share(material, train))
+            if z.size:
+                best = int(np.abs(z).argmax())
+                own = signs[test][:, [best]].toarray().ravel()
+                margin[test] = np.where(own, own * _logit(right[best], n[best]), margin[test])
         telling = z_scores(material.only_asked(), features)[:8]
         return from_margin(margin, weights=tuple((token.feature, token.z) for token in telling))
 
     return answer
 
 
-def _tested(n: int, folds: Sequence[Fold]):
-    tested = np.zeros(n, dtype=bool)
-    for _, test in folds:
-        tested[test] = True
-    return tested
+def _signs(material: Material, features: FeatureMap) -> Design:
+    """1 where a feature belongs to the right option only, or to a text of class 1; −1 to the wrong one, or class 0."""
+    design = differences(material, features, at_least=4)
+    keep = [j for j, name in enumerate(design.names) if name != ALWAYS]  # of a text: the class itself, no token
+    return Design(rows=design.rows[:, keep].sign(), names=[design.names[j] for j in keep])
+
+
+def _share(material: Material, chosen: Indices) -> float:
+    """p₀: how often a feature that tells nothing is right. Half, or the share of class 1 among the texts."""
+    return float(material.answers[chosen].mean()) if material.kind == "label" else 0.5
+
+
+def _told(signs: Rows, p0: float) -> tuple[Array, Array, Array]:
+    """For each feature: how often it is right, out of how many, and z."""
+    sums, n = (np.asarray(m.sum(axis=0)).ravel() for m in (signs, abs(signs)))
+    right = (n + sums) / 2
+    return right, n, (right - n * p0) / np.maximum(np.sqrt(n * p0 * (1 - p0)), 1e-9)
+
+
+def _logit(right: float, n: float) -> float:
+    return math.log((right + 0.5) / (n - right + 0.5))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,31 +174,28 @@ class TokenScore:
 
     feature: str
     right: int
-    """Questions in which the feature belongs to the right option only."""
+    """Questions in which the feature belongs to the right option only; texts of class 1 that have it."""
     n: int
-    """Questions in which it belongs to one of the two only."""
+    """Questions in which it belongs to one of the two only; texts that have it."""
     z: float
     p: float
     """Two-sided, Holm-corrected over all features that stand in four questions or more."""
 
 
 def z_scores(material: Material, features: FeatureMap = bags.words, top: int = 12) -> list[TokenScore]:
-    """The features that tell most, by z against p₀ = 1/2, tested exactly (binomial) and corrected over all of them.
+    """The features that tell most, by z against p₀, tested exactly (binomial) and corrected over all of them.
 
     Clusters are not seen here: this names tokens, the verdict rests on the out-of-fold accuracy.
     """
     if not material.two_way:
         return []
-    design = differences(material, features, at_least=4)
-    signs = design.rows.copy()
-    signs.data = np.sign(signs.data)
-    sums, counts = (np.asarray(m.sum(axis=0)).ravel() for m in (signs, abs(signs)))
-    z = sums / np.sqrt(np.maximum(counts, 1))
-    right = ((counts + sums) / 2).round().astype(int)
-    p = 2 * stats.binom.sf(np.maximum(right, counts - right) - 1, counts.astype(int), 0.5)
+    design = _signs(material, features)
+    p0 = _share(material, np.arange(len(material)))
+    right, n, z = _told(design.rows, p0)
+    right, n = right.round().astype(int), n.astype(int)
+    p = 2 * np.minimum(stats.binom.sf(right - 1, n, p0), stats.binom.cdf(right, n, p0))
     adjusted = holm(np.minimum(p, 1.0).tolist())
-    order = [j for j in np.argsort(-np.abs(z), kind="stable") if design.names[j] != ALWAYS][:top]
     return [
-        TokenScore(feature=design.names[j], right=int(right[j]), n=int(counts[j]), z=float(z[j]), p=adjusted[j])
-        for j in order
+        TokenScore(feature=design.names[j], right=int(right[j]), n=int(n[j]), z=float(z[j]), p=adjusted[j])
+        for j in np.argsort(-np.abs(z), kind="stable")[:top]
     ]

@@ -158,7 +158,8 @@ def _refitted(
     rows = one.answers.rows
     if one.auditor.features is not None:
         rows = (differences(current, one.auditor.features).rows,) * len(folds)
-    return refit_null(rows, folds, clusters, asked=current.asked)
+    labels = current.answers if current.kind == "label" else None
+    return refit_null(rows, folds, clusters, asked=current.asked, labels=labels)
 
 
 def _finding(current: Material, tried: Tried, evidence: Evidence, setting: Setting, *, full: bool) -> Finding:

@@ -30,7 +30,9 @@ def audit(
     run: Annotated[str, typer.Option(help="A run: how much of its accuracy survives a shuffle?")] = "",
     runs: Annotated[Path, typer.Option("--runs", help="Folder of the runs.", metavar="DIR")] = Path("runs"),
     model: Annotated[str, typer.Option(help="The same of a local Hugging Face model.", metavar="DIR")] = "",
-    shuffles: Annotated[int, typer.Option(help="Shuffles of each prompt, with --run or --model.")] = 5,
+    shuffles: Annotated[
+        int | None, typer.Option(help="Shuffles of each prompt, with --run or --model; 5 by default.")
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Files audited at once; 0: as many as there are cores.")] = 0,
     fail_on: Annotated[
         list[str] | None, typer.Option(help="cheatable, leaked or misdeclared: exit 1 on it; may be repeated.")
@@ -69,12 +71,16 @@ def audit(
         tokenizer=tokenizer,
         max_questions=max_questions,
         seed=seed,
-        shuffles=shuffles,
+        shuffles=5 if shuffles is None else shuffles,
     )
     if jobs < 0:
         raise ProbeError(f"--jobs {jobs}: must be 0 (as many as there are cores) or more")
     if run and model:
         raise ProbeError("--run and --model both name a model to ask; give one of them")
+    if shuffles and not (run or model):  # 0 is refused in any case
+        raise ProbeError(f"--shuffles {shuffles}: of the prompts that a model is asked; give --run or --model as well")
+    if tokenizer and tokens != "both":
+        raise ProbeError("--tokens and --tokenizer both say how texts are cut; give one of them")
     asked = None
     if run or model:
         from probe.lab.answering import answers_of_pretrained, answers_of_run

@@ -66,8 +66,11 @@ def work(job: Job, model: AnswerFunction | None = None) -> AuditResult:
             for source in job.sources
         ]
         against = read(job.against, **options, max_questions=job.max_questions) if job.against else None
+        reading = pooled(readings) if len(readings) > 1 else readings[0]
+        if model is not None and any(len(question.options) > 2 for question in reading.questions):
+            raise ProbeError(f"{reading.source}: a model is asked questions of two candidates; some have more")
         return audit_reading(
-            pooled(readings) if len(readings) > 1 else readings[0],
+            reading,
             against=against,
             margin=job.margin,
             tokens=job.tokens,

@@ -114,7 +114,7 @@ def terminal(result: AuditResult, *, colour: bool = False, details: bool = False
     lines += [f"    {reading.unit} {p.record}: {plain(p.reason)}" for p in reading.problems[: 20 if details else 3]]
     if reading.malformed > 3 and not details:
         lines.append(f"    … {reading.malformed - 3} more (--details)")
-    lines.append(f"  {result.groups}")
+    lines.append(f"  {plain(result.groups)}")
     lines.append(f"  margin {result.margin:g} declared, chance {result.chance:.3f}; {_ceiling(result)}")
     lines.append("")
     lines.append("  auditor                 accuracy  95 % interval   p(Holm)   bits  verdict")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -66,6 +67,15 @@ class Example:
             "group": self.group,
             "split": self.split,
         }
+
+
+def alone(name: str) -> bool:
+    """Whether a `pair_id` or `group` is the number of one sequence: it has no partner, and counts in its data set only.
+
+    >>> alone("sequence-7"), alone("ann>bob#0"), alone("period-7")
+    (True, False, False)
+    """
+    return re.fullmatch(r"sequence-\d+", name) is not None
 
 
 def shuffled(items: Sequence[Item], generator: random.Random) -> list[Item]:

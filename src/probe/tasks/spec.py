@@ -118,6 +118,11 @@ class TaskSpec:
         """SHA-256 of the content: two tasks with the same digest ask the same thing."""
         return digest(self.source)
 
+    @property
+    def ships(self) -> bool:
+        """Whether it is the task of its name that ships with probe, unchanged."""
+        return self.name in task_names() and load_task(self.name).digest == self.digest
+
 
 def task_folder() -> Path:
     """Return the folder of the tasks that ship with probe, in a checkout or inside an installed wheel."""

@@ -74,8 +74,12 @@ def read(
     if str(source) == "-":
         return _standard_input(stdin, ledger, format, mapping, encoding)
     path = Path(source)
-    if path.suffix == ".toml" or (str(source) in task_names() and not path.exists()):
-        return own.task(source, ledger)
+    name = path.suffix == ".toml" or (str(source) in task_names() and not path.exists())
+    if name or (path / "task.json").exists():
+        for option, value in (("--format", format), ("--map", mapping), ("--encoding", encoding)):
+            if value:
+                raise ProbeError(f"{source} is a task of ours, which {option} says nothing of; leave it out")
+        return own.task(source, ledger) if name else own.folder(path, ledger)
     if path.is_dir():
         return _folder(path, ledger, format, mapping, encoding)
     if format == "parquet" or (format is None and head(path).startswith(b"PAR1")):
@@ -114,8 +118,6 @@ def _standard_input(
 def _folder(
     path: Path, ledger: Ledger, format: str | None, mapping: Mapping[str, str] | None, encoding: str | None
 ) -> Reading:
-    if (path / "task.json").exists():
-        return own.folder(path, ledger)
     parts = {f: SPLIT_NAMES.get(f.name.split(".")[0].lower(), "") for f in sorted(path.iterdir()) if f.is_file()}
     parts = {file: split for file, split in parts.items() if split}
     if not parts:
@@ -172,11 +174,15 @@ def pooled(readings: list[Reading]) -> Reading:
         allows=allows,
         questions=tuple(questions),
         classes=classes,
-        problems=tuple(problem for reading in readings for problem in reading.problems)[:20],
+        problems=tuple(
+            replace(problem, reason=f"{problem.reason} ({reading.source})")
+            for reading in readings
+            for problem in reading.problems
+        )[:20],
         notes=tuple(dict.fromkeys(notes)),
         **{
             name: sum(getattr(reading, name) for reading in readings)
-            for name in ("records", "used", "malformed", "unlabelled", "sampled_out")
+            for name in ("files", "records", "used", "malformed", "unlabelled", "sampled_out")
         },
     )
 

@@ -30,6 +30,8 @@ FAMILIES = {
 def renamed(names: Iterable[str], mapping: Mapping[str, str], source: str) -> dict[str, str]:
     """Lower-case column -> column as written, after `--map`. A mapped field hides every other name for it.
 
+    Mapped `options` hide the columns that hold one candidate each.
+
     >>> renamed(["Satz", "Klasse"], {"text": "Satz", "label": "Klasse"}, "f.csv")
     {'text': 'Satz', 'label': 'Klasse'}
     """
@@ -45,6 +47,8 @@ def renamed(names: Iterable[str], mapping: Mapping[str, str], source: str) -> di
         for alias in FAMILIES.get(field_name, ()):
             columns.pop(alias, None)
         columns.pop(column.lower(), None)
+    if "options" in mapping:
+        columns = {name: column for name, column in columns.items() if not shapes.NUMBERED.match(name)}
     for field_name, column in mapping.items():
         columns[FAMILIES[field_name][0] if field_name in FAMILIES else field_name] = column
     return columns
@@ -69,6 +73,8 @@ def read_table(records: Records, ledger: Ledger, format: str, mapping: Mapping[s
                     f"{ledger.source}: columns {', '.join(map(repr, list(record)[:12]))} are none that are known; "
                     "name them with --map, e.g. --map good=COLUMN --map bad=COLUMN, or --map text=… --map label=…"
                 )
+            if left := shapes.unread(columns):
+                ledger.note(f"not read: {', '.join(map(repr, left))}; --map names other columns for the text or label")
         try:
             draft = shape.draft(record, columns)
         except BadRecord as error:
@@ -79,6 +85,9 @@ def read_table(records: Records, ledger: Ledger, format: str, mapping: Mapping[s
             continue
         label = draft.label
         missing = label in (-1, "-1") and shape.kind != "label"  # of classes, all labels together tell
+        if isinstance(label, float) and label != label:
+            ledger.note("the label NaN is read as none")
+            label = None
         if missing or label is None or (isinstance(label, str) and not label.strip()):
             ledger.unlabelled(number)
             continue

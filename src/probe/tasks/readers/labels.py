@@ -10,17 +10,18 @@ from probe.errors import ProbeError
 from probe.tasks.readers.questions import Ledger, Reading
 from probe.tasks.readers.shapes import Resolved, Shape
 
-MISSING = "-1"
-"""Stands for no label in many data sets, and for a class in others."""
+MISSING = ("-1", "-")
+"""Stand for no label in many data sets, and for a class in others."""
 
 
 def resolve(ledger: Ledger, shape: Shape, format: str, labels: Mapping[int, Any], seen: set[str]) -> Reading:
     """Turn labels into indices: names, letters, numbers from 0 or from 1."""
     if shape.kind == "label":
-        if MISSING in seen and _says_missing(ledger, seen - {MISSING}):
-            labels = {record: label for record, label in labels.items() if plain(label) != MISSING}
-            seen = seen - {MISSING}
-            ledger.unlabel(set(labels))
+        for mark in MISSING:
+            if mark in seen and _says_missing(ledger, mark, seen - {mark}):
+                labels = {record: label for record, label in labels.items() if plain(label) != mark}
+                seen = seen - {mark}
+                ledger.unlabel(set(labels))
         classes = sorted(seen)
         if len(classes) == 1:
             raise ProbeError(f"{ledger.source}: every row has the label {classes[0]!r}, so there is nothing to tell")
@@ -42,18 +43,19 @@ def resolve(ledger: Ledger, shape: Shape, format: str, labels: Mapping[int, Any]
     return _closed(ledger, format, "cloze", answers, (), bad)
 
 
-def _says_missing(ledger: Ledger, others: set[str]) -> bool:
-    """Whether -1 says that a label is missing: it is the only one, or stands beside two or more others, none negative.
+def _says_missing(ledger: Ledger, mark: str, others: set[str]) -> bool:
+    """Whether -1, or a dash, says that a label is missing: it is the only one, or stands beside two or more others.
 
-    Beside 0 and 1 alone it is a class, as in sentiment.
+    Beside 0 and 1 alone -1 is a class, as in sentiment, and beside another negative; a dash is one beside a plus.
     """
     if not others:
         raise ledger.none_labelled()
-    missing = len(others) > 1 and others != {"0", "1"} and not any(re.fullmatch(r"-[0-9.]+", name) for name in others)
+    scale = others == {"0", "1"} or any(re.fullmatch(r"-[0-9.]+", name) for name in others)
+    missing = len(others) > 1 and not ("+" in others if mark == "-" else scale)
     if missing:
-        ledger.note("the label -1 is read as none, not as a class")
+        ledger.note(f"the label {mark} is read as none, not as a class")
     else:
-        ledger.note("the label -1 is read as a class; if it says that there is no label, leave these rows out")
+        ledger.note(f"the label {mark} is read as a class; if it says that there is no label, leave these rows out")
     return missing
 
 

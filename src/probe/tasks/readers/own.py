@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from probe.tasks.dataset import Dataset, load_dataset, make_dataset
-from probe.tasks.examples import Example
+from probe.tasks.examples import Example, alone
 from probe.tasks.readers.questions import Ledger, Question, Reading
 from probe.tasks.spec import load_task, task_names
 
@@ -22,8 +22,8 @@ def of_examples(examples: Iterable[Example], start: int = 1) -> list[Question]:
                 prompt=" ".join(example.prompt),
                 options=example.candidates,
                 answer=example.candidates.index(example.answer),
-                pair_id=example.pair_id,
-                group=example.group,
+                pair_id="" if alone(example.pair_id) else example.pair_id,
+                group="" if alone(example.group) else example.group,
                 split=example.split,
                 slots={role: example.tokens[i] for role, i in example.positions.items() if i < end},
                 record=number,
@@ -38,8 +38,9 @@ def of_dataset(dataset: Dataset, source: str, ledger: Ledger) -> Reading:
     A task that has the name of one that ships, and asks something else, is said to.
     """
     name = dataset.name
-    ships = name in task_names() and load_task(name).digest == dataset.spec.digest
-    as_it_is = ", as it ships" if ships else ", changed from the one that ships" if name in task_names() else ""
+    as_it_is = (
+        ", as it ships" if dataset.spec.ships else ", changed from the one that ships" if name in task_names() else ""
+    )
     ledger.unit = "sentence"
     for question in of_examples(dataset.examples):
         ledger.add(question)

@@ -94,6 +94,8 @@ class Reading:
     """The first of the malformed records."""
     notes: tuple[str, ...] = ()
     """What the reader decided, for the person to check."""
+    files: int = 1
+    """How many files it was pooled from: the pair ids of one need not mean the same in another."""
     declared_split: str = ""
     """How our own tasks say they were split (`reversed-pair`, …); empty for other people's files."""
     stops: tuple[str, ...] = ()

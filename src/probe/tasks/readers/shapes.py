@@ -12,13 +12,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from probe.tasks.examples import alone
 from probe.tasks.readers.questions import SPLIT_NAMES, Question
 from probe.tasks.readers.tables import Record
 
 GOOD = ("sentence_good", "good", "grammatical", "acceptable", "correct", "sent_good", "good_sentence", "positive")
 BAD = ("sentence_bad", "bad", "ungrammatical", "unacceptable", "incorrect", "sent_bad", "bad_sentence", "negative")
-TEXT = ("text", "sentence", "premise", "context", "ctx", "goal", "prompt", "query", "input", "sentence1", "question")
+TEXT = ("text", "sentence", "premise", "context", "passage", "paragraph", "article", "ctx", "sentence1")
+TEXT += ("goal", "prompt", "query", "input", "question")
 TEXT2 = ("hypothesis", "sentence2", "question2")
+ASKED = ("question", "query")
+"""What is asked of a text that stands in a column of its own."""
 OPTIONS = ("options", "choices", "candidates", "endings", "answers")
 LABEL = ("label", "answer", "answerkey", "answer_key", "gold", "target", "correct_answer", "gold_label", "class")
 PAIR = ("pairid", "pair_id", "pair")
@@ -67,6 +71,26 @@ def text_of(record: Record, column: str | None) -> str:
     return value.strip()
 
 
+def unread(columns: Mapping[str, str]) -> list[str]:
+    """Columns that by their names hold a text or a label, and are not read, because another that does is."""
+    read = {first(columns, names) for names in (TEXT, TEXT2, LABEL)} | {columns.get(name) for name in ASKED}
+    named = [columns[name] for name in (*TEXT, *TEXT2, *LABEL) if name in columns and name != "target"]
+    return [column for column in dict.fromkeys(named) if column not in read]
+
+
+def _prompt(record: Record, columns: Mapping[str, str]) -> str:
+    """The text with its second sentence and what is asked of it, each on a line: a part left out would be no cheat."""
+    text, second = first(columns, TEXT), first(columns, TEXT2)
+    texts = [text_of(record, text)]
+    if second:
+        texts.append(text_of(record, second))
+    for column in (columns[name] for name in ASKED if name in columns):
+        asked = record.get(column)
+        if isinstance(asked, str) and asked.strip() and column != text:
+            texts.append(asked.strip())
+    return "\n".join(texts)
+
+
 def _question(record: Record, columns: Mapping[str, str], question: Question) -> Question:
     """The question with what the file says of pair, group and split."""
     found = {}
@@ -90,6 +114,17 @@ def _pair(record: Record, columns: Mapping[str, str]) -> Draft:
     return Draft(question=_question(record, columns, Question(options=options, answer=0)), label=0)
 
 
+def _pair_of_a_text(record: Record, columns: Mapping[str, str]) -> Draft:
+    """A right and a wrong answer to one text. The two are sorted: right first, their index would be the answer."""
+    right, wrong = text_of(record, first(columns, GOOD)), text_of(record, first(columns, BAD))
+    if right.casefold() == wrong.casefold():
+        raise BadRecord("the two candidates are the same")
+    options = tuple(sorted((right, wrong)))
+    answer = options.index(right)
+    question = Question(prompt=_prompt(record, columns), options=options, answer=answer)
+    return Draft(question=_question(record, columns, question), label=Resolved(answer))
+
+
 # -- cloze ---------------------------------------------------------------------------------------------------------
 
 
@@ -104,12 +139,15 @@ def option_columns(columns: Mapping[str, str]) -> list[str]:
 
 
 def _written_out(text: str, column: str | None) -> Any:
-    """Candidates in one cell: JSON, a Python list (what pandas writes), or parts between bars, semicolons or commas."""
+    """Candidates in one cell: JSON, a Python list (what pandas writes), or parts between bars, else semicolons, else
+    commas: a comma between bars belongs to its candidate.
+    """
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         if not text.lstrip().startswith(("[", "{")):
-            return [part for part in re.split(r"\s*[|;]\s*|\s*,\s*", text) if part]
+            mark = next((mark for mark in "|;" if mark in text), ",")
+            return [part.strip() for part in text.split(mark) if part.strip()]
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
@@ -142,15 +180,11 @@ def _cloze(record: Record, columns: Mapping[str, str]) -> Draft:
     options, names = _options(record, columns)
     if len({option.casefold() for option in options}) < len(options):
         raise BadRecord("two candidates are the same")
-    texts = [text_of(record, first(columns, TEXT))]
-    asked = record.get(columns.get("question", ""))
-    if isinstance(asked, str) and asked.strip() and first(columns, TEXT) != columns["question"]:
-        texts.append(asked.strip())
     label = record.get(first(columns, LABEL) or "")
     if names and isinstance(label, str) and label.strip() in names:
         label = Resolved(names.index(label.strip()))
     answer = int(label) if isinstance(label, Resolved) else 0
-    question = Question(prompt="\n".join(texts), options=options, answer=answer)
+    question = Question(prompt=_prompt(record, columns), options=options, answer=answer)
     return Draft(question=_question(record, columns, question), label=label)
 
 
@@ -162,12 +196,13 @@ def _own(record: Record, columns: Mapping[str, str]) -> Draft:
         prompt = tokens[:end]
         slots = {role: tokens[i] for role, i in positions.items() if i < end}
         answer = candidates.index(record["answer"])
+        pair_id, group = ("" if alone(name) else name for name in (str(record["pair_id"]), str(record["group"])))
         question = Question(
             prompt=" ".join(prompt),
             options=candidates,
             answer=answer,
-            pair_id=str(record["pair_id"]),
-            group=str(record["group"]),
+            pair_id=pair_id,
+            group=group,
             split=SPLIT_NAMES.get(str(record.get("split", "")), ""),
             slots=slots,
         )
@@ -221,10 +256,7 @@ def _winogender_template(record: Record, columns: Mapping[str, str]) -> Draft:
 
 
 def _label(record: Record, columns: Mapping[str, str]) -> Draft:
-    texts = [text_of(record, first(columns, TEXT))]
-    second = first(columns, TEXT2)
-    if second:
-        texts.append(text_of(record, second))
+    texts = [_prompt(record, columns)]
     target = record.get(columns.get("target", ""))
     if isinstance(target, dict):
         texts += [str(target[key]) for key in ("span1_text", "span2_text") if target.get(key)]
@@ -250,6 +282,12 @@ SHAPES = (
         matches=lambda c: {"occupation(0)", "other-participant(1)", "answer", "sentence"} <= set(c),
     ),
     Shape(name="GAP", kind="cloze", draft=_gap, matches=lambda c: {"text", "a", "b", "a-coref", "b-coref"} <= set(c)),
+    Shape(
+        name="text with a right and a wrong candidate",
+        kind="cloze",
+        draft=_pair_of_a_text,
+        matches=lambda c: bool(first(c, GOOD) and first(c, BAD) and first(c, TEXT)),
+    ),
     Shape(name="sentence pairs", kind="pair", draft=_pair, matches=lambda c: bool(first(c, GOOD) and first(c, BAD))),
     Shape(
         name="text with candidates",
