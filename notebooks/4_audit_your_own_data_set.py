@@ -117,8 +117,8 @@ assert mended.verdict == "clean"
 assert mended.ceiling.accuracy == 0.5 and mended.finding("bag-of-words").high < 0.5 + mended.margin
 
 # %% [markdown]
-# Has used *some* of the order. Is that agreement with the subject? The audit also tries what sees a little of the order,
-# and shows it without counting it.
+# Has used *some* of the order. Is that agreement with the subject? The audit also tries what sees a little of the
+# order, and shows it without counting it.
 
 # %%
 local = mended.finding("n-grams")

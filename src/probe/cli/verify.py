@@ -20,7 +20,7 @@ def verify(
     json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compute the numbers of a run's tables again from the weights and the manifest; exit code 1 where one has drifted."""
+    """Compute the numbers of a run's tables again from its weights and manifest; exit code 1 where one has drifted."""
     from probe import store
     from probe.lab import verifying
 
