@@ -110,9 +110,10 @@ def halves(contrasts: Sequence[Contrast]) -> list[tuple[Contrast, Contrast]]:
     """Every other group of words of each contrast, and the rest: nothing is judged on what it was found on.
 
     One circuit is found for all contrasts, so that all are split alike: a group that one of them is searched on is
-    judged in none.
+    judged in none. Groups that the same contrasts have are halved by themselves, so that each contrast is.
     """
-    first = set(sorted({group for contrast in contrasts for group in contrast.groups})[::2])
+    having = {group: [group in contrast.groups for contrast in contrasts] for one in contrasts for group in one.groups}
+    first = set(sorted(having, key=lambda group: (having[group], group))[::2])
     split = []
     for contrast in contrasts:
         rows: tuple[list[int], list[int]] = ([], [])

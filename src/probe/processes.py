@@ -84,11 +84,11 @@ def _collect(
         try:
             kind, number, content = told.get(timeout=0.5)
         except queue.Empty:
-            dead = [worker for worker in workers if worker.exitcode not in (None, 0)]
-            if dead and told.empty():
+            codes = [worker.exitcode for worker in workers]
+            if told.empty() and (any(codes) or None not in codes):
                 raise ProbeError(
-                    f"a worker process ended with code {dead[0].exitcode} (out of memory, or killed); "
-                    "what it had saved is kept, run the same command again"
+                    f"a worker process ended with code {next(filter(None, codes), 0)} (out of memory, or killed) and "
+                    "said nothing; run the same command again, what was saved is kept"
                 ) from None
             continue
         if kind == "event":

@@ -99,6 +99,8 @@ def test_nothing_is_judged_on_the_pairs_it_was_found_on(contrasts: list[Contrast
     split = halves([lacking, contrasts[1]])
     searched, judged = ({group for half in side for group in half.groups} for side in zip(*split, strict=True))
     assert searched and judged and not searched & judged
+    for halved in split:
+        assert abs(len(set(halved[0].groups)) - len(set(halved[1].groups))) <= 2
     assert [len(first) + len(second) for first, second in split] == [len(lacking), len(contrasts[1])]
 
 

@@ -125,6 +125,16 @@ def test_no_option_is_ignored(options, said):
         run("winograd-collocation", **options)
 
 
+def test_an_option_that_one_of_several_sources_needs_is_no_fault_of_the_others(tmp_path, capsys):
+    """The columns of a file of one's own, against sentences of ours."""
+    path = tmp_path / "own.csv"
+    rows = "".join(f"w{i} good,w{i} bad\n" for i in range(40))
+    path.write_text(f"a,b\n{rows}")
+    run(str(path), map=["good=a", "bad=b"], against=str(path))
+    run("winograd-collocation", str(path), map=["good=a", "bad=b"])
+    assert "own.csv" in capsys.readouterr().out
+
+
 def test_what_a_model_is_not_asked_is_refused_before_anything_is_counted(monkeypatch):
     monkeypatch.setattr("probe.audit.run.try_all", lambda *_, **__: pytest.fail("counted"))
     pair = Question(options=("a b", "b a"), answer=0)

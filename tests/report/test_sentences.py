@@ -60,10 +60,12 @@ def test_runs_that_were_not_traced_are_no_way_to_the_answer() -> None:
 def test_no_way_is_not_a_way_that_runs_share() -> None:
     none = "no circuit of one or two hops: no single layer's reading carries half of it"
     said = sentences.ways_said("adjective", {none: 3})
-    assert said.startswith("The adjective does not reach the answer by one or two hops in any of 3 runs")
+    assert said.startswith("The adjective reaches the answer by no one or two hops in any of 3 runs")
     assert "the one run that was traced" in sentences.ways_said("adjective", {none: 1})
     said = sentences.ways_said("adjective", {"one hop": 2, none: 1}, 1)
-    assert said.endswith("in all 2 runs that were traced (1 was not) where it has a name (in 1 it has none): one hop.")
+    assert said.endswith("in all 2 runs that were traced (1 was not), where it has a name (in 1 it has none): one hop.")
+    said = sentences.ways_said("adjective", {"A": 1, none: 1}, 1)
+    assert said.endswith("by A in the one run that was traced (1 was not), where it has a name (in 1 it has none).")
     assert sentences.ways_said("adjective", {"A": 2, "B": 2, "C": 1}).endswith(
         "the commonest, in 2 of them each: A; and B."
     )
@@ -76,13 +78,13 @@ def test_all_places_that_have_no_role_are_none() -> None:
         for role, value in at.items()
     ]
     assert sentences.roles_said(rows).endswith(
-        "1 head of 2 look at one role with half of their weight: L0H1 at query (0.80)."
+        "1 head of 2 looks at one role with half of its weight: L0H1 at query (0.80)."
     )
     assert sentences.roles_said(rows[:2]).startswith("Over held-out sentences no head")
 
 
 def test_the_edges_of_two_runs_are_one_pair_and_have_no_spread() -> None:
-    row = {"value": 0.5, "low": float("nan"), "high": float("nan")}
+    row = {"value": 0.5, "low": None, "high": None}
     said = sentences.shared_edges({"by what they do": row, "by number": row})
     assert "0.50 of the edges of two runs are shared, 0.50" in said
 

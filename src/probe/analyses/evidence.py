@@ -149,11 +149,16 @@ def _share(bench: Bench, metric: Float[Tensor, " pair"], ablation: Ablation) -> 
     """Faithfulness with its interval; none where there is nothing to be faithful to."""
     above, below = ((m - bench.empty[ablation]).tolist() for m in (metric, bench.whole))
     groups = bench.contrast.groups
-    least, most = cluster_interval(below, groups)
-    if least <= 0 <= most:
+    if _nothing_to_explain(bench, ablation):
         return {"value": math.nan, "low": math.nan, "high": math.nan, "n": len(groups)}
     low, high = ratio_interval(above, below, groups)
     return {"value": sum(above) / sum(below), "low": low, "high": high, "n": len(groups)}
+
+
+def _nothing_to_explain(bench: Bench, ablation: Ablation) -> bool:
+    """Whether what the whole model adds to an empty circuit cannot be told from 0."""
+    least, most = cluster_interval((bench.whole - bench.empty[ablation]).tolist(), bench.contrast.groups)
+    return least <= 0 <= most
 
 
 def _to_explain(bench: Bench, name: str) -> Row:
@@ -171,9 +176,8 @@ def _random(bench: Bench, circuit: Circuit, draws: int, generator: Generator) ->
     drawn["node"] = _random_nodes(bench, circuit.kept, draws, generator)
     for level, kept in drawn.items():
         for ablation in ABLATIONS:
-            values = bench.faithfulness(kept, ablation)
-            if math.isnan(_share(bench, bench.whole, ablation)["value"]):
-                values = np.full(len(values), math.nan)
+            nothing = _nothing_to_explain(bench, ablation)
+            values = np.full(len(kept), math.nan) if nothing else bench.faithfulness(kept, ablation)
             low, high = np.quantile(values, [0.025, 0.975])
             how = {"circuit": "random", "level": level, "ablation": ablation, "positions": "all"}
             spread = {"value": float(values.mean()), "low": float(low), "high": float(high), "n": len(values)}

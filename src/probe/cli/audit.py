@@ -52,6 +52,7 @@ def audit(
     from probe.files import to_json, write_atomic
     from probe.processes import available_cores
     from probe.report import audit as report
+    from probe.tasks.readers import ours
 
     checks = [part.strip() for value in fail_on or [] for part in value.split(",") if part.strip()]
     for check in checks:
@@ -73,6 +74,10 @@ def audit(
         seed=seed,
         shuffles=5 if shuffles is None else shuffles,
     )
+    if all(ours(source) for source in (*data, *([against] if against else []))):
+        for option, value in (("--format", format), ("--map", map), ("--encoding", encoding)):
+            if value:
+                raise ProbeError(f"{', '.join(data)}: a task of ours, of which {option} says nothing; leave it out")
     if jobs < 0:
         raise ProbeError(f"--jobs {jobs}: must be 0 (as many as there are cores) or more")
     if run and model:

@@ -22,7 +22,7 @@ def heads(
         str | None, typer.Argument(help="A run; the latest one where none is named.", metavar="[RUN]")
     ] = None,
     task: Annotated[
-        str | None, typer.Option(help="The newest run of this task; trained now where there is none.")
+        str | None, typer.Option(help="The newest run on this task's sentences; trained now where there is none.")
     ] = None,
     rows: Annotated[
         bool,
@@ -62,7 +62,7 @@ def heads(
 
 
 def _run_of_task(task: str, runs: Path, data: Path, quiet: bool) -> Run:
-    """The newest run of a task, or a new one, trained with a bar on stderr."""
+    """The newest run on a task's sentences, or a new one, trained with a bar on stderr."""
     from probe import lab
 
     run, dataset = lab.run_of_task(task, runs, data, default_threads(), sys.argv[1:])

@@ -22,7 +22,7 @@ def trace(
     run: Annotated[
         list[str] | None, typer.Argument(help="Runs; the latest one where none is named.", metavar="[RUN]...")
     ] = None,
-    pairs: Annotated[int | None, typer.Option(help="About so many held-out pairs; all by default.")] = None,
+    pairs: Annotated[int | None, typer.Option(help="So many held-out pairs, drawn by lot; all by default.")] = None,
     evidence: Annotated[
         bool | None,
         typer.Option(

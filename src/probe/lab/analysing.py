@@ -30,7 +30,7 @@ class Analysis:
     """The names of its results, the one that is always there first; one that ends in a dash is their beginning, where
     there is one for each contrast."""
     compute: Callable[[Run, int | None], Any]
-    """Computes them all and keeps them with the run; over about so many pairs where it counts pairs."""
+    """Computes them all and keeps them with the run; over so many pairs where it counts pairs."""
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ from probe.processes import side_by_side
 from probe.result import AnalysisResult, Provenance
 from probe.store import Run
 from probe.tasks.dataset import Dataset
-from probe.tasks.examples import Example
+from probe.tasks.examples import Example, shuffled
 
 if TYPE_CHECKING:
     from probe.analyses.evidence import Evidence
@@ -86,10 +86,9 @@ def _drawn(pairs: Sequence[tuple[Example, Example]], n: int | None) -> list[tupl
 
     Every k-th would not do: sentences stand in the order of their words, and a step that fits takes one adjective only.
     """
-    shuffled = Random("pairs").sample(range(len(pairs)), len(pairs))
     taken: Counter[str] = Counter()
     turns = []
-    for i in shuffled:
+    for i in shuffled(range(len(pairs)), Random("pairs")):
         group = pairs[i][0].group
         turns.append((taken[group], i))
         taken[group] += 1

@@ -282,14 +282,17 @@ def _train_path(path: Path, tell: Callable[[dict[str, Any]], None]) -> dict[str,
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Turn Ctrl-C and SIGTERM into a question that a loop asks between two steps. A second Ctrl-C does not wait."""
+    """Turn Ctrl-C and SIGTERM into a question that a loop asks between two steps. A second Ctrl-C does not wait.
+
+    A second SIGTERM does: what stops a whole group of processes reaches a worker twice, from outside and by its parent.
+    """
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked.is_set
         return
 
     def ask(number: int, frame: Any) -> None:
-        if asked.is_set():
+        if asked.is_set() and number == signal.SIGINT:
             raise KeyboardInterrupt
         asked.set()
 

@@ -94,7 +94,7 @@ def _contrast(
         ),
         Table(
             name=f"parts-{contrast}",
-            title=f"Every part at every place: what the answer loses and gains of the {details['contrast']}",
+            title=f"Every part at every place: what it carries of the {details['contrast']}",
             says=loudest_places(nodes),
             columns=("part", "at", "position", *(DIRECTIONS[metric] for metric in _metrics(nodes))),
             rows=_places(nodes),

@@ -86,6 +86,7 @@ def roles_said(rows: Sequence[Row]) -> str:
     if not hard:
         return "Over held-out sentences no head puts half of its attention on one role."
     return (
-        f"Over held-out sentences {counted(len(hard), 'head')} of {len(heads)} look at one role with half of their "
+        f"Over held-out sentences {counted(len(hard), 'head')} of {len(heads)} "
+        f"{'looks' if len(hard) == 1 else 'look'} at one role with half of {'its' if len(hard) == 1 else 'their'} "
         f"weight: {listed(hard)}."
     )

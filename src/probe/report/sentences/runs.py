@@ -16,7 +16,7 @@ def ways_said(contrast: str, by_strategy: Mapping[str, int], untold: int = 0) ->
     >>> ways_said("adjective", {"one hop": 1}, untold=2)
     'The adjective reaches the answer by one hop in the one run that was traced (2 were not).'
     >>> ways_said("adjective", {"one hop": 2, "no circuit of one or two hops: …": 1})
-    'The adjective reaches the answer in the same way in all 2 runs where it has a name (in 1 it has none): one hop.'
+    'The adjective reaches the answer in the same way in all 2 runs, where it has a name (in 1 it has none): one hop.'
     """
     rest = f" ({untold} {'was' if untold == 1 else 'were'} not)" if untold else ""
     runs = sum(by_strategy.values())
@@ -24,21 +24,21 @@ def ways_said(contrast: str, by_strategy: Mapping[str, int], untold: int = 0) ->
         return f"The {contrast} was traced in none of {untold} runs."
     named = {way: count for way, count in by_strategy.items() if not way.startswith(UNNAMED)}
     nameless = runs - sum(named.values())
-    traced = f" that {'was' if runs == 1 else 'were'} traced{rest}" if untold else ""
+    were = "was" if runs - nameless == 1 or not named and runs == 1 else "were"
+    traced = f" that {were} traced{rest}" if untold else ""
     if not named:
         where = f"the one run{traced or ' that was traced'}" if runs == 1 else f"any of {runs} runs{traced}"
         return (
             f"The {contrast} does not reach the answer by one or two hops in {where}: no single reading carries half."
         )
-    if runs == 1:
-        return f"The {contrast} reaches the answer by {next(iter(named))} in the one run that was traced{rest}."
     if nameless:
-        traced += f" where it has a name (in {nameless} it has none)"
-    runs -= nameless
-    most = max(named.values())
+        traced += f", where it has a name (in {nameless} it has none)"
+    if sum(named.values()) == 1:
+        traced = traced or " that was traced"
+        return f"The {contrast} reaches the answer by {next(iter(named))} in the one run{traced}."
+    most, runs = max(named.values()), runs - nameless
     if len(named) == 1:
-        where = f"all {runs} runs" if runs > 1 else "the one run"
-        return f"The {contrast} reaches the answer in the same way in {where}{traced}: {next(iter(named))}."
+        return f"The {contrast} reaches the answer in the same way in all {runs} runs{traced}: {next(iter(named))}."
     start = f"The {contrast} reaches the answer in {len(named)} different ways in {runs} runs{traced}"
     if most == 1:
         return f"{start}; no two do the same."
@@ -50,7 +50,7 @@ def shared_edges(overlap: Mapping[str, Row]) -> str:
     """How much of their circuits runs share, heads paired by what they do or by their number; two runs are one pair."""
     ours, blind = overlap["by what they do"], overlap["by number"]
     alike = "No pairing of heads makes" if ours["value"] <= blind["value"] else "Pairing heads by what they do makes"
-    spread = f" [{ours['low']:.2f}, {ours['high']:.2f}]" if ours["low"] == ours["low"] else ""
+    spread = "" if ours["low"] is None else f" [{ours['low']:.2f}, {ours['high']:.2f}]"
     return (
         f"{alike} the circuits more alike: {ours['value']:.2f} of the edges of two runs are shared{spread}, "
         f"{blind['value']:.2f} where heads are paired by their numbers."

@@ -74,18 +74,21 @@ def read(
     if str(source) == "-":
         return _standard_input(stdin, ledger, format, mapping, encoding)
     path = Path(source)
-    name = path.suffix == ".toml" or (str(source) in task_names() and not path.exists())
-    if name or (path / "task.json").exists():
-        for option, value in (("--format", format), ("--map", mapping), ("--encoding", encoding)):
-            if value:
-                raise ProbeError(f"{source} is a task of ours, which {option} says nothing of; leave it out")
-        return own.task(source, ledger) if name else own.folder(path, ledger)
+    if ours(source):
+        return own.folder(path, ledger) if (path / "task.json").exists() else own.task(source, ledger)
     if path.is_dir():
         return _folder(path, ledger, format, mapping, encoding)
     if format == "parquet" or (format is None and head(path).startswith(b"PAR1")):
         head(path)
         return read_table(tables.parquet(path), ledger, "Parquet", mapping or {})
     return _file(path, ledger, format, mapping or {}, encoding)
+
+
+def ours(source: str | Path) -> bool:
+    """Whether a source is a task of ours: a name, a task file, or a generated folder."""
+    path = Path(source)
+    named = path.suffix == ".toml" or (str(source) in task_names() and not path.exists())
+    return named or (path / "task.json").exists()
 
 
 def _standard_input(

@@ -73,7 +73,7 @@ def read_table(records: Records, ledger: Ledger, format: str, mapping: Mapping[s
                     f"{ledger.source}: columns {', '.join(map(repr, list(record)[:12]))} are none that are known; "
                     "name them with --map, e.g. --map good=COLUMN --map bad=COLUMN, or --map text=… --map label=…"
                 )
-            if left := shapes.unread(columns):
+            if left := shapes.unread(columns, shape.kind):
                 ledger.note(f"not read: {', '.join(map(repr, left))}; --map names other columns for the text or label")
         try:
             draft = shape.draft(record, columns)

@@ -17,6 +17,8 @@ from probe.tasks.readers.questions import SPLIT_NAMES, Question
 from probe.tasks.readers.tables import Record
 
 GOOD = ("sentence_good", "good", "grammatical", "acceptable", "correct", "sent_good", "good_sentence", "positive")
+RIGHT, WRONG = ("correct", "positive"), ("incorrect", "negative")
+"""Of these names, beside a text: answers to it. The others of `GOOD` and `BAD` are sentences."""
 BAD = ("sentence_bad", "bad", "ungrammatical", "unacceptable", "incorrect", "sent_bad", "bad_sentence", "negative")
 TEXT = ("text", "sentence", "premise", "context", "passage", "paragraph", "article", "ctx", "sentence1")
 TEXT += ("goal", "prompt", "query", "input", "question")
@@ -71,9 +73,10 @@ def text_of(record: Record, column: str | None) -> str:
     return value.strip()
 
 
-def unread(columns: Mapping[str, str]) -> list[str]:
+def unread(columns: Mapping[str, str], kind: str) -> list[str]:
     """Columns that by their names hold a text or a label, and are not read, because another that does is."""
     read = {first(columns, names) for names in (TEXT, TEXT2, LABEL)} | {columns.get(name) for name in ASKED}
+    read = set() if kind == "pair" else read
     named = [columns[name] for name in (*TEXT, *TEXT2, *LABEL) if name in columns and name != "target"]
     return [column for column in dict.fromkeys(named) if column not in read]
 
@@ -116,7 +119,7 @@ def _pair(record: Record, columns: Mapping[str, str]) -> Draft:
 
 def _pair_of_a_text(record: Record, columns: Mapping[str, str]) -> Draft:
     """A right and a wrong answer to one text. The two are sorted: right first, their index would be the answer."""
-    right, wrong = text_of(record, first(columns, GOOD)), text_of(record, first(columns, BAD))
+    right, wrong = text_of(record, first(columns, RIGHT)), text_of(record, first(columns, WRONG))
     if right.casefold() == wrong.casefold():
         raise BadRecord("the two candidates are the same")
     options = tuple(sorted((right, wrong)))
@@ -286,7 +289,7 @@ SHAPES = (
         name="text with a right and a wrong candidate",
         kind="cloze",
         draft=_pair_of_a_text,
-        matches=lambda c: bool(first(c, GOOD) and first(c, BAD) and first(c, TEXT)),
+        matches=lambda c: bool(first(c, RIGHT) and first(c, WRONG) and first(c, TEXT)),
     ),
     Shape(name="sentence pairs", kind="pair", draft=_pair, matches=lambda c: bool(first(c, GOOD) and first(c, BAD))),
     Shape(
