@@ -13,6 +13,7 @@ import json
 import random
 import sys
 import time
+from typing import Any
 
 BEGAN = time.perf_counter()  # the import is part of what a user waits for
 import torch  # noqa: E402
@@ -59,7 +60,8 @@ def train(seed: int, lr: float, d_model: int, most: int = 3000) -> dict[str, obj
         d_model=d_model, n_layers=2, n_heads=4, d_head=d_model // 4, d_mlp=4 * d_model, n_ctx=18,
         d_vocab=len(VOCABULARY), act_fn="gelu", normalization_type="LN", seed=seed,
     )  # fmt: skip
-    model = TransformerBridge.boot_native(config)
+    bridge: Any = TransformerBridge  # which the import of `native` gave a method that no type checker sees
+    model = bridge.boot_native(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
     generator = torch.Generator().manual_seed(seed)
     began, accuracy, step = time.perf_counter(), 0.0, 0

@@ -169,7 +169,8 @@ def test_runs_side_by_side_differ_or_agree_in_words(tmp_path: Path) -> None:
     assert "90.0 % right on average" in alike and "0 of 2 solved it" in alike
     assert len(page(comparison_of([one, different]))) > 10_000
     tables = {"adjective": tuple(one.results[f"trace-{what}-adjective"].table for what in ("nodes", "edges"))}
-    other = replace(other, run=replace(other.run, path=other.run.path.with_name("other")))
+    other.run.path.rename(tmp_path / "other")
+    other = replace(other, run=replace(other.run, path=tmp_path / "other"))
     traced = stability({one.run.name: tables, other.run.name: tables}, ways.provenance)
     said = report_text(comparison_of([one, other], traced))
     assert "1.00 of the edges of two runs are shared, 1.00 where" in said, "one pair of runs has no interval"
