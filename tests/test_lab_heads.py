@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ def test_the_newest_finished_run_of_a_task_is_taken_and_others_are_not(runs: Pat
     training = planned.manifest["training"]
     assert (training["lr"], training["steps"], training["checkpoint_every"]) == (0.01, 800, 25)
     assert periods_of(planned) == (17, 28)
-    other, dataset = lab.run_of_task(_edited(tmp_path), runs, tmp_path)
+    shutil.copytree(run.path, tmp_path / "r" / run.name)
+    other, dataset = lab.run_of_task(_edited(tmp_path), tmp_path / "r", tmp_path)
     assert dataset is not None and not other.finished, "a task of that name with other sentences is another task"
     assert periods_of(run) is None
 

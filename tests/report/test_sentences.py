@@ -60,7 +60,7 @@ def test_runs_that_were_not_traced_are_no_way_to_the_answer() -> None:
 def test_no_way_is_not_a_way_that_runs_share() -> None:
     none = "no circuit of one or two hops: no single layer's reading carries half of it"
     said = sentences.ways_said("adjective", {none: 3})
-    assert said.startswith("The adjective reaches the answer by no one or two hops in any of 3 runs")
+    assert said.startswith("The adjective reaches the answer in neither one hop nor two in any of 3 runs")
     assert "the one run that was traced" in sentences.ways_said("adjective", {none: 1})
     said = sentences.ways_said("adjective", {"one hop": 2, none: 1}, 1)
     assert said.endswith("in all 2 runs that were traced (1 was not), where it has a name (in 1 it has none): one hop.")

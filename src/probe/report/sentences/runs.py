@@ -29,7 +29,7 @@ def ways_said(contrast: str, by_strategy: Mapping[str, int], untold: int = 0) ->
     if not named:
         where = f"the one run{traced or ' that was traced'}" if runs == 1 else f"any of {runs} runs{traced}"
         return (
-            f"The {contrast} does not reach the answer by one or two hops in {where}: no single reading carries half."
+            f"The {contrast} reaches the answer in neither one hop nor two in {where}: no single reading carries half."
         )
     if nameless:
         traced += f", where it has a name (in {nameless} it has none)"
