@@ -172,12 +172,12 @@ def _to_explain(bench: Bench, name: str) -> Row:
 def _random(bench: Bench, circuit: Circuit, draws: int, generator: Generator) -> list[Row]:
     """Random circuits of the same size: edges by what they read into, nodes by kind; as `_share`, or no value."""
     rows = []
+    hollow = [ablation for ablation in ABLATIONS if _nothing_to_explain(bench, ablation)]
     drawn = {"edge": random_like(bench.model, circuit.kept, draws, generator)}
     drawn["node"] = _random_nodes(bench, circuit.kept, draws, generator)
     for level, kept in drawn.items():
         for ablation in ABLATIONS:
-            nothing = _nothing_to_explain(bench, ablation)
-            values = np.full(len(kept), math.nan) if nothing else bench.faithfulness(kept, ablation)
+            values = np.full(len(kept), math.nan) if ablation in hollow else bench.faithfulness(kept, ablation)
             low, high = np.quantile(values, [0.025, 0.975])
             how = {"circuit": "random", "level": level, "ablation": ablation, "positions": "all"}
             spread = {"value": float(values.mean()), "low": float(low), "high": float(high), "n": len(values)}

@@ -43,8 +43,8 @@ def trace_text(
         lines += ["", "  parts, taken from the other sentence (noising: lost) or given to it"]
         lines += ["  (denoising: gained):".ljust(34) + "noising".ljust(23) + "denoising"]
     else:
-        lines += ["", "  parts, lost when taken from the other sentence (every pair counts both ways,", "  so that"]
-        lines[-1] += " denoising, what is gained when given to it, is the same number):"
+        lines += ["", "  parts, lost when taken from the other sentence (every pair counts both ways,"]
+        lines += ["  so that denoising, what is gained when given to it, is the same number):"]
     wide: dict[tuple[str, int, str], dict[str, Any]] = {}
     for row in nodes.table.to_dict("records"):
         wide.setdefault((row["node"], row["position"], row["role"]), {})[row["metric"]] = row

@@ -23,23 +23,21 @@ def ways_said(contrast: str, by_strategy: Mapping[str, int], untold: int = 0) ->
     if not runs:
         return f"The {contrast} was traced in none of {untold} runs."
     named = {way: count for way, count in by_strategy.items() if not way.startswith(UNNAMED)}
-    nameless = runs - sum(named.values())
-    were = "was" if runs - nameless == 1 or not named and runs == 1 else "were"
-    traced = f" that {were} traced{rest}" if untold else ""
+    told = sum(named.values()) or runs
+    traced = f" that {'was' if told == 1 else 'were'} traced{rest}" if untold else ""
     if not named:
-        where = f"the one run{traced or ' that was traced'}" if runs == 1 else f"any of {runs} runs{traced}"
+        where = f"any of {runs} runs{traced}" if runs > 1 else f"the one run{traced or ' that was traced'}"
         return (
             f"The {contrast} reaches the answer in neither one hop nor two in {where}: no single reading carries half."
         )
-    if nameless:
-        traced += f", where it has a name (in {nameless} it has none)"
-    if sum(named.values()) == 1:
-        traced = traced or " that was traced"
-        return f"The {contrast} reaches the answer by {next(iter(named))} in the one run{traced}."
-    most, runs = max(named.values()), runs - nameless
+    if told < runs:
+        traced += f", where it has a name (in {runs - told} it has none)"
+    if told == 1:
+        return f"The {contrast} reaches the answer by {next(iter(named))} in the one run{traced or ' that was traced'}."
     if len(named) == 1:
-        return f"The {contrast} reaches the answer in the same way in all {runs} runs{traced}: {next(iter(named))}."
-    start = f"The {contrast} reaches the answer in {len(named)} different ways in {runs} runs{traced}"
+        return f"The {contrast} reaches the answer in the same way in all {told} runs{traced}: {next(iter(named))}."
+    most = max(named.values())
+    start = f"The {contrast} reaches the answer in {len(named)} different ways in {told} runs{traced}"
     if most == 1:
         return f"{start}; no two do the same."
     common = [way for way, count in named.items() if count == most]
